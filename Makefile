@@ -1,0 +1,46 @@
+# Targets:
+#   build     bin/loomext
+#   demo      build, install examples/units into .demo, call it, verify it
+#   test      every test
+#   lint      gofmt, go vet, staticcheck
+#   fuzz      every fuzz target for FUZZTIME each
+#   bench     the table of ratios; BENCH_OUT=bench/RESULTS.md keeps it
+#   generate  third-party sources and golden files
+
+GO       ?= go
+FUZZTIME ?= 30s
+DEMO     := $(CURDIR)/.demo
+
+.PHONY: build demo test lint fuzz bench generate
+
+build:
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/loomext ./cmd/loomext
+
+demo: build
+	bin/loomext --home $(DEMO) install examples/units --yes
+	bin/loomext --home $(DEMO) call units convert --args '{"value": 26.2, "from": "mi", "to": "km"}'
+	bin/loomext --home $(DEMO) verify units
+
+test:
+	$(GO) test -timeout 14m ./...
+	cd examples/units && $(GO) test ./...
+
+lint:
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go' | grep -v '^third_party/')); \
+	if [ -n "$$unformatted" ]; then echo "gofmt: not formatted:"; echo "$$unformatted"; exit 1; fi
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+
+fuzz:
+	@set -e; for package in $$($(GO) list ./...); do \
+		for target in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
+			echo "== $$package $$target"; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package; \
+		done; \
+	done
+
+bench: build
+	$(GO) run ./bench $(if $(BENCH_OUT),-out $(BENCH_OUT))
+
+generate:
+	$(GO) generate ./...

@@ -1,0 +1,233 @@
+package install
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os/user"
+	"slices"
+	"strings"
+
+	"github.com/loomext/loomext/manifest"
+	"github.com/loomext/loomext/source"
+	"github.com/loomext/loomext/vet"
+)
+
+// Approval is everything an operator reads before an extension is installed. It is computed
+// before anything is built.
+type Approval struct {
+	Name        string          `json:"name"`
+	Version     string          `json:"version"`
+	Description string          `json:"description"`
+	License     string          `json:"license"`
+	Source      string          `json:"source"`
+	Tools       []RecordTool    `json:"tools"`
+	Hooks       []RecordHook    `json:"hooks"`
+	Net         *RecordNet      `json:"net"`
+	Commands    [][]string      `json:"commands"`
+	MemoryMB    int             `json:"memory_mb"`
+	Requests    []Request       `json:"requests"`
+	Config      json.RawMessage `json:"config"`
+	Overrides   json.RawMessage `json:"overrides"`
+	Revision    string          `json:"revision"`
+	TreeDigest  string          `json:"tree_digest"`
+	// Changes names the fields in which this differs from what is installed under the
+	// name, in the record's spelling. It is empty for a first install.
+	Changes []string `json:"changes"`
+	// Replaces is the version that is installed now, or empty.
+	Replaces string `json:"replaces"`
+}
+
+// Request is one capability that an extension asks for, with the places that use it.
+type Request struct {
+	Capability string   `json:"capability"`
+	Uses       []string `json:"uses"` // "tool/run.go:12:2 net.Fetch"
+}
+
+// Decision is an operator's answer to an [Approval].
+type Decision struct {
+	All     bool     // every requested capability
+	Granted []string // or these of them; empty grants none
+	How     string   // how the answer was given, for the record: "prompt", "--yes", "--grant"
+}
+
+// grants is the capabilities a decision grants of those requested, sorted. A capability that
+// was not requested is an error: a grant that does nothing is a misunderstanding.
+func (d Decision) grants(requested []string) ([]string, error) {
+	if d.All {
+		return list(requested), nil
+	}
+	granted := []string{}
+	for _, capability := range d.Granted {
+		if !slices.Contains(requested, capability) {
+			return nil, &GrantError{Capability: capability, Requested: requested}
+		}
+		if !slices.Contains(granted, capability) {
+			granted = append(granted, capability)
+		}
+	}
+	slices.Sort(granted)
+	return granted, nil
+}
+
+// GrantError is a grant of a capability that the extension does not request.
+type GrantError struct {
+	Capability string
+	Requested  []string
+}
+
+func (e *GrantError) Error() string {
+	asks := "it requests none"
+	if len(e.Requested) > 0 {
+		asks = "it requests " + strings.Join(e.Requested, ", ")
+	}
+	return fmt.Sprintf("cannot grant %q: %s; grant a subset of what is requested", e.Capability, asks)
+}
+
+// examined is a source that passed every check which needs no build.
+type examined struct {
+	tree      source.Tree
+	manifest  manifest.Manifest
+	pkg       vet.Package
+	config    manifest.Config
+	overrides []byte
+	approval  Approval
+	record    Record // the terms, without an approval
+}
+
+// examine reads, decodes and vets a source. It starts no child and writes nothing.
+func examine(ctx context.Context, src string, sets []string, progress func(Progress)) (examined, error) {
+	var x examined
+	step := steps(progress)
+
+	done := step(LayerFetch, "read "+src)
+	tree, err := source.Open(ctx, src)
+	if err != nil {
+		return x, refuse(sourceLayer(err), err)
+	}
+	x.tree = tree
+	done(fmt.Sprintf("%d files", len(tree.Paths())))
+
+	done = step(LayerManifest, "decode extension.toml")
+	text, ok := tree.File(manifestName)
+	if !ok {
+		return x, refuse(LayerManifest, fmt.Errorf("%s: there is no %s at the root of the tree; every extension has one", src, manifestName))
+	}
+	m, manifestErr := manifest.Decode(text, tree)
+	if manifestErr != nil {
+		return x, refuse(LayerManifest, manifestErr)
+	}
+	x.manifest = m
+	if x.config, x.overrides, err = override(m, sets); err != nil {
+		return x, refuse(LayerManifest, err)
+	}
+	done(m.Name() + " " + m.Version())
+
+	done = step(LayerVetting, "vet the source")
+	if x.pkg, err = vet.Syntax(ctx, tree, m); err != nil {
+		return x, refuse(LayerVetting, err)
+	}
+	done("passed")
+	return x, x.describe()
+}
+
+// manifestName is where a manifest stands in a tree.
+const manifestName = "extension.toml"
+
+// describe fills the terms and the approval.
+func (x *examined) describe() error {
+	if err := x.record.terms(x.manifest); err != nil {
+		return refuse(LayerManifest, err)
+	}
+	seam := vet.CurrentSeam()
+	x.record.Source = x.tree.Origin()
+	x.record.Module = x.tree.Module()
+	x.record.TreeDigest = x.tree.Digest()
+	x.record.Seam = RecordSeam{Version: seam.Version, Allow: list(seam.Allow), Denied: list(seam.Denied)}
+	x.record.Config, x.record.Overrides = x.config.JSON(), x.overrides
+
+	r := x.record
+	x.approval = Approval{
+		Name: r.Name, Version: r.Version, Description: r.Description, License: r.License,
+		Source: r.Source, Tools: r.Tools, Hooks: r.Hooks, Net: r.Net, Commands: r.Commands,
+		MemoryMB: r.MemoryMB, Requests: []Request{}, Config: r.Config, Overrides: r.Overrides,
+		Revision: r.Revision, TreeDigest: r.TreeDigest, Changes: []string{},
+	}
+	uses := x.pkg.Uses()
+	for _, capability := range r.Requested {
+		request := Request{Capability: capability, Uses: []string{}}
+		for _, use := range uses {
+			if use.Capability == capability {
+				request.Uses = append(request.Uses, fmt.Sprintf("%s:%d:%d %s", use.Path, use.Line, use.Col, use.Symbol))
+			}
+		}
+		x.approval.Requests = append(x.approval.Requests, request)
+	}
+	return nil
+}
+
+// against notes how the approval differs from what is installed.
+func (x *examined) against(previous Record) error {
+	changes, err := differences(previous, x.record, approvedTerms)
+	if err != nil {
+		return err
+	}
+	if changes != nil {
+		x.approval.Changes = changes
+	}
+	x.approval.Replaces = previous.Version
+	return nil
+}
+
+// approvedTerms is what of a record an operator approved, as opposed to how it was built.
+var approvedTerms = []string{
+	"name", "version", "description", "license", "source", "tree_digest", "revision", "seam", "net",
+	"commands", "memory_mb", "config", "overrides", "requested", "tools", "hooks",
+}
+
+// Check reads, decodes and vets a source, without a build and without a store.
+func Check(ctx context.Context, src string, sets []string) (Approval, error) {
+	x, err := examine(ctx, src, sets, nil)
+	return x.approval, err
+}
+
+// override applies "key=value" settings to the configuration of a manifest.
+func override(m manifest.Manifest, sets []string) (manifest.Config, []byte, error) {
+	values := make(map[string]string, len(sets))
+	for _, set := range sets {
+		key, value, ok := strings.Cut(set, "=")
+		if !ok || key == "" {
+			return manifest.Config{}, nil, fmt.Errorf("--set %s: it is not key=value; write --set results=5", set)
+		}
+		if _, twice := values[key]; twice {
+			return manifest.Config{}, nil, fmt.Errorf("--set %s: the key is set twice; give it once", key)
+		}
+		values[key] = value
+	}
+	return m.Config().Override(values)
+}
+
+// overrideJSON applies overrides as a record keeps them: a JSON object of the keys that were set.
+func overrideJSON(m manifest.Manifest, overrides []byte) (manifest.Config, []byte, error) {
+	fields, _, err := members(overrides)
+	if err != nil {
+		return manifest.Config{}, nil, err
+	}
+	values := make(map[string]string, len(fields))
+	for key, raw := range fields {
+		var text string
+		if json.Unmarshal(raw, &text) != nil {
+			text = string(raw)
+		}
+		values[key] = text
+	}
+	return m.Config().Override(values)
+}
+
+// operator is who approves, as the system names the user.
+func operator() string {
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return u.Username
+	}
+	return "unknown"
+}

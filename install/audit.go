@@ -1,0 +1,214 @@
+package install
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/loomext/loomext/gen"
+	"github.com/loomext/loomext/manifest"
+	"github.com/loomext/loomext/source"
+	"github.com/loomext/loomext/vet"
+)
+
+// audit re-derives what a generation says of itself. Its steps run in order and each
+// leaves what it read for the next; [Store.Load] stops at the first that fails and
+// [Store.Verify] goes on as far as it can.
+type audit struct {
+	store    *Store
+	name     string
+	base     string // of the generation
+	record   Record
+	tree     source.Tree
+	manifest manifest.Manifest
+	config   manifest.Config
+}
+
+// auditStep is one check by its name in a verification.
+type auditStep struct {
+	name  string
+	check func(context.Context) (detail string, err error)
+	// needs names the steps that must have passed for this one to mean anything.
+	needs []string
+}
+
+// The names of the checks, as a verification prints them.
+const (
+	checkLink     = "link"
+	checkRecord   = "record"
+	checkTree     = "tree"
+	checkArtifact = "artifact"
+	checkManifest = "manifest"
+	checkApproval = "approval"
+	checkSeam     = "seam"
+	checkVetting  = "vetting"
+	checkRebuild  = "rebuild"
+)
+
+// loadSteps are the checks of every load. They take milliseconds and no toolchain.
+func (a *audit) loadSteps() []auditStep {
+	return []auditStep{
+		{name: checkLink, check: a.checkLink},
+		{name: checkRecord, check: a.checkRecord, needs: []string{checkLink}},
+		{name: checkTree, check: a.checkTree, needs: []string{checkRecord}},
+		{name: checkArtifact, check: a.checkArtifact, needs: []string{checkRecord}},
+		{name: checkManifest, check: a.checkManifest, needs: []string{checkTree}},
+		{name: checkApproval, check: a.checkApproval, needs: []string{checkManifest}},
+		{name: checkSeam, check: a.checkSeam, needs: []string{checkRecord}},
+	}
+}
+
+func (a *audit) dir() string { return a.store.generation(a.base) }
+
+func (a *audit) checkLink(context.Context) (string, error) {
+	base, err := a.store.current(a.name)
+	if err != nil {
+		return "", err
+	}
+	a.base = base
+	info, err := os.Lstat(a.dir())
+	if err == nil && !info.IsDir() {
+		err = errors.New("it is no directory")
+	}
+	if err != nil {
+		return "", fmt.Errorf("the link of %s names a generation that cannot be read (%w); install %s again", a.name, err, a.name)
+	}
+	entries, err := os.ReadDir(a.dir())
+	if err != nil {
+		return "", err
+	}
+	for _, entry := range entries {
+		if !slices.Contains([]string{treeName, artifactName, recordName}, entry.Name()) {
+			return "", fmt.Errorf("%s does not belong to a generation; remove it, or install %s again", filepath.Join(a.dir(), entry.Name()), a.name)
+		}
+	}
+	return base, nil
+}
+
+func (a *audit) checkRecord(context.Context) (string, error) {
+	want := strings.TrimPrefix(a.base, a.name+"-")
+	record, err := readRecord(filepath.Join(a.dir(), recordName), want)
+	if err != nil {
+		return "", err
+	}
+	if record.Name != a.name {
+		return "", fmt.Errorf("%s is of %q and is linked as %q; install it again", recordName, record.Name, a.name)
+	}
+	a.record = record
+	return "sha256:" + want, nil
+}
+
+func (a *audit) checkTree(ctx context.Context) (string, error) {
+	dir := filepath.Join(a.dir(), treeName)
+	tree, err := source.Reopen(ctx, dir, a.record.Module)
+	if err != nil {
+		return "", err
+	}
+	if tree.Digest() != a.record.TreeDigest {
+		return "", fmt.Errorf("%s has digest %s and the record says %s: %s; install %s again",
+			treeName, tree.Digest(), a.record.TreeDigest, a.changedFiles(tree), a.name)
+	}
+	a.tree = tree
+	return tree.Digest(), nil
+}
+
+// changedFiles names the files of a tree that are not those the record was made of.
+func (a *audit) changedFiles(tree source.Tree) string {
+	var changed []string
+	for _, path := range tree.Paths() {
+		data, _ := tree.File(path)
+		if want, ok := a.record.Files[path]; !ok || want != sum(data) {
+			changed = append(changed, path)
+		}
+	}
+	for path := range a.record.Files {
+		if _, ok := tree.File(path); !ok {
+			changed = append(changed, path+" (gone)")
+		}
+	}
+	slices.Sort(changed)
+	return "changed: " + strings.Join(changed, ", ")
+}
+
+func (a *audit) checkArtifact(context.Context) (string, error) {
+	path := filepath.Join(a.dir(), artifactName)
+	digest, size, err := digestFile(path)
+	if err != nil {
+		return "", err
+	}
+	if digest != a.record.ArtifactDigest || size != a.record.ArtifactSize {
+		return "", fmt.Errorf("%s has digest %s and %d bytes, and the record says %s and %d; install %s again",
+			artifactName, digest, size, a.record.ArtifactDigest, a.record.ArtifactSize, a.name)
+	}
+	return digest, nil
+}
+
+// checkManifest decodes the installed manifest and holds it against the record, field by field.
+func (a *audit) checkManifest(context.Context) (string, error) {
+	text, ok := a.tree.File(manifestName)
+	if !ok {
+		return "", fmt.Errorf("the installed tree has no %s; install %s again", manifestName, a.name)
+	}
+	m, err := manifest.Decode(text, a.tree)
+	if err != nil {
+		return "", fmt.Errorf("this loomext does not accept the manifest that was installed: %w", err)
+	}
+	derived := a.record
+	if err := derived.terms(m); err != nil {
+		return "", err
+	}
+	differ, err := differences(a.record, derived, approvedTerms)
+	if err != nil {
+		return "", err
+	}
+	if len(differ) > 0 {
+		return "", fmt.Errorf("the record and the installed manifest disagree about %s; install %s again", strings.Join(differ, ", "), a.name)
+	}
+	a.manifest = m
+	return m.Revision(), nil
+}
+
+// checkApproval recomputes configuration, fingerprint and approval key.
+func (a *audit) checkApproval(context.Context) (string, error) {
+	r := a.record
+	config, overrides, err := overrideJSON(a.manifest, r.Overrides)
+	if err != nil {
+		return "", fmt.Errorf("the overrides in the record do not fit the manifest: %w; install %s again", err, a.name)
+	}
+	fingerprint := manifest.Fingerprint(r.Revision, r.Granted)
+	key := manifest.ApprovalKey(fingerprint, overrides, r.TreeDigest)
+	for _, granted := range r.Granted {
+		if !slices.Contains(r.Requested, granted) {
+			return "", fmt.Errorf("the record grants %s, which the manifest does not request; install %s again", granted, a.name)
+		}
+	}
+	for _, field := range []struct{ name, have, want string }{
+		{"config", string(r.Config), string(config.JSON())},
+		{"fingerprint", r.Fingerprint, fingerprint},
+		{"approval_key", r.ApprovalKey, key},
+	} {
+		if field.have != field.want {
+			return "", fmt.Errorf("%s in the record is %s and is derived as %s; install %s again", field.name, field.have, field.want, a.name)
+		}
+	}
+	a.config = config
+	return key, nil
+}
+
+// checkSeam holds the seam that the source was vetted against beside this program's. A seam
+// that differs is a question for the operator.
+func (a *audit) checkSeam(context.Context) (string, error) {
+	now := vet.CurrentSeam()
+	then := a.record.Seam
+	if then.Version != now.Version || !slices.Equal(then.Allow, now.Allow) || !slices.Equal(then.Denied, now.Denied) {
+		return "", fmt.Errorf("%s was vetted against seam %d and this loomext has seam %d, with other rules; install it again to approve it under these", a.name, then.Version, now.Version)
+	}
+	return fmt.Sprintf("version %d", now.Version), nil
+}
+
+// declaration is what the artifact of this record must say of itself.
+func (a *audit) declaration() gen.Declaration { return gen.Declare(a.manifest, a.config) }

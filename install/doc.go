@@ -1,0 +1,25 @@
+// Package install is the pipeline from a source to an installed extension, and
+// the store that keeps what it made.
+//
+// An install reads the source once, into memory, and everything after works on
+// those bytes: the manifest is decoded, the source vetted, the operator asked,
+// a satellite built, asked over its real channel what it serves, and a
+// generation written. A generation holds the kept tree, the artifact and a
+// [Record] of what was approved and how it was built.
+//
+//	<home>/extensions/<name> -> ../generations/<name>-<digest>
+//	<home>/generations/<name>-<digest>/{tree/…, loom_satellite, install.json}
+//
+// It is not a host: it starts a satellite only to ask it for its names, and it
+// serves no effect.
+//
+// Invariants:
+//
+//   - A generation is written in .staging, its record last, and renamed whole;
+//     the link is renamed last of all. What a link names is a whole install, or
+//     the link is not there. A kill at any point leaves one or the other.
+//   - The digest in a generation's name is the SHA-256 of its install.json, which
+//     in turn holds the digests of the tree and of the artifact.
+//   - Nothing of an extension is compiled or run before the operator approved it.
+//   - [Store.Load], [Store.List] and [Store.Verify] write nothing below the home.
+package install

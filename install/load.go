@@ -1,0 +1,139 @@
+package install
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/loomext/loomext/manifest"
+	"github.com/loomext/loomext/source"
+)
+
+// Installed is an installed extension that passed every check of a load. It holds its
+// generation, so that a reinstall or a removal leaves the files until Close.
+type Installed struct {
+	Record   Record
+	Dir      string // of the generation
+	Artifact string // path of the loom_satellite
+	Tree     source.Tree
+	Manifest manifest.Manifest
+
+	held *os.File
+}
+
+// Close lets the generation go. It is safe to call more than once.
+func (i *Installed) Close() error {
+	if err := i.held.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
+		return err
+	}
+	return nil
+}
+
+// loadAttempts bounds how often a load starts over because a reinstall switched the link
+// between reading it and holding what it named.
+const loadAttempts = 4
+
+// Load reads an installed extension and checks link, record, digests, manifest, approval and
+// seam. It needs no Go toolchain and writes nothing. Errors are of layer "record" and wrap
+// [ErrNotInstalled] where there is no such extension.
+func (s *Store) Load(ctx context.Context, name string) (*Installed, error) {
+	var err error
+	for range loadAttempts {
+		var installed *Installed
+		if installed, err = s.load(ctx, name); err == nil {
+			return installed, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) || ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, refuse(LayerRecord, err)
+}
+
+func (s *Store) load(ctx context.Context, name string) (*Installed, error) {
+	base, err := s.current(name)
+	if err != nil {
+		return nil, err
+	}
+	held, err := lockDir(s.generation(base), syscall.LOCK_SH)
+	if err != nil {
+		return nil, err
+	}
+	a := &audit{store: s, name: name}
+	for _, step := range a.loadSteps() {
+		if err := ctx.Err(); err != nil {
+			_ = held.Close()
+			return nil, err
+		}
+		if _, err := step.check(ctx); err != nil {
+			_ = held.Close()
+			return nil, err
+		}
+	}
+	if a.base != base {
+		_ = held.Close()
+		return nil, fs.ErrNotExist // switched in between; once more
+	}
+	return &Installed{
+		Record: a.record, Dir: a.dir(), Artifact: filepath.Join(a.dir(), artifactName),
+		Tree: a.tree, Manifest: a.manifest, held: held,
+	}, nil
+}
+
+// Entry is one name of a store: its record, or why that cannot be read.
+type Entry struct {
+	Name   string
+	Record *Record
+	Err    error
+}
+
+// List reads the record of every name, sorted. It checks links and records and nothing
+// that costs: [Store.Verify] does. A broken install is an entry with its fault.
+func (s *Store) List() ([]Entry, error) {
+	links, err := os.ReadDir(filepath.Join(s.home, linksDir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, refuse(LayerRecord, err)
+	}
+	entries := make([]Entry, 0, len(links))
+	for _, link := range links {
+		a := &audit{store: s, name: link.Name()}
+		entry := Entry{Name: a.name}
+		if _, err := a.checkLink(nil); err != nil {
+			entry.Err = refuse(LayerRecord, err)
+		} else if _, err := a.checkRecord(nil); err != nil {
+			entry.Err = refuse(LayerRecord, err)
+		} else {
+			entry.Record = &a.record
+		}
+		entries = append(entries, entry)
+	}
+	return entries, nil
+}
+
+// Remove takes an extension away: its link first, in one step, then its generations, but for
+// those that a session still holds, which the next install of the name sweeps.
+func (s *Store) Remove(ctx context.Context, name string) error {
+	if err := checkName(name); err != nil {
+		return refuse(LayerRecord, err)
+	}
+	if _, err := os.Lstat(s.link(name)); err != nil {
+		_, err := s.current(name)
+		return refuse(LayerRecord, err)
+	}
+	release, err := s.lock(ctx, name)
+	if err != nil {
+		return refuse(LayerRecord, err)
+	}
+	defer release()
+	if err := os.Remove(s.link(name)); err != nil {
+		return refuse(LayerRecord, err)
+	}
+	s.sweepGenerations(name, "")
+	return nil
+}

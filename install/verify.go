@@ -1,0 +1,157 @@
+package install
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"syscall"
+
+	"github.com/loomext/loomext/build"
+	"github.com/loomext/loomext/vendorize"
+	"github.com/loomext/loomext/vet"
+)
+
+// The states of a check.
+const (
+	StateOK      = "ok"
+	StateFailed  = "failed"
+	StateSkipped = "skipped"
+)
+
+// CheckResult is one line of a verification.
+type CheckResult struct {
+	Name   string `json:"name"`
+	State  string `json:"state"`
+	Detail string `json:"detail"`
+}
+
+// Verification is what re-deriving an install found.
+type Verification struct {
+	Name       string              `json:"name"`
+	Version    string              `json:"version"`
+	Generation string              `json:"generation"`
+	OK         bool                `json:"ok"` // no check failed
+	Checks     []CheckResultResult `json:"checks"`
+}
+
+// VerifyOptions are one verification.
+type VerifyOptions struct {
+	Rebuild  bool // build again, which needs the recorded toolchain
+	Builder  *build.Builder
+	Progress func(Progress)
+}
+
+// Verify does the checks of a load, vets the installed source anew and, where it is asked to
+// and the recorded toolchain is there, builds it again and compares. Every check runs that can,
+// so one verification names all that is wrong. The error is for what prevented the work itself:
+// no such extension, or the end of ctx.
+func (s *Store) Verify(ctx context.Context, name string, o VerifyOptions) (Verification, error) {
+	v := Verification{Name: name, OK: true, Checks: []CheckResult{}}
+	if _, err := s.current(name); errors.Is(err, ErrNotInstalled) {
+		return v, refuse(LayerRecord, err)
+	} else if err == nil {
+		if held, err := s.hold(name); err == nil {
+			defer held()
+		}
+	}
+	a := &audit{store: s, name: name}
+	stepsOf := append(a.loadSteps(),
+		auditStep{name: checkVetting, check: a.checkVetting, needs: []string{checkManifest}},
+		auditStep{name: checkRebuild, check: func(ctx context.Context) (string, error) { return a.checkRebuild(ctx, o) },
+			needs: []string{checkManifest, checkApproval}},
+	)
+	step := steps(o.Progress)
+	passed := map[string]bool{}
+	for _, s := range stepsOf {
+		done := step(LayerVerify, s.name)
+		check := runCheck(ctx, s, passed)
+		if err := ctx.Err(); err != nil {
+			return v, err
+		}
+		passed[s.name] = check.State == StateOK
+		v.OK = v.OK && check.State != StateFailed
+		v.Checks = append(v.Checks, check)
+		done(check.State)
+	}
+	v.Version, v.Generation = a.record.Version, a.base
+	return v, nil
+}
+
+// hold keeps the current generation of a name while it is verified.
+func (s *Store) hold(name string) (func(), error) {
+	base, err := s.current(name)
+	if err != nil {
+		return nil, err
+	}
+	held, err := lockDir(s.generation(base), syscall.LOCK_SH)
+	if err != nil {
+		return nil, err
+	}
+	return func() { _ = held.Close() }, nil
+}
+
+func runCheck(ctx context.Context, step auditStep, passed map[string]bool) CheckResult {
+	for _, need := range step.needs {
+		if !passed[need] {
+			return CheckResult{Name: step.name, State: StateSkipped, Detail: need + " did not pass"}
+		}
+	}
+	detail, err := step.check(ctx)
+	var skip *skipped
+	switch {
+	case errors.As(err, &skip):
+		return CheckResult{Name: step.name, State: StateSkipped, Detail: skip.reason}
+	case err != nil:
+		return CheckResult{Name: step.name, State: StateFailed, Detail: err.Error()}
+	}
+	return CheckResult{Name: step.name, State: StateOK, Detail: detail}
+}
+
+// skipped is a check that could not be made, which is no failure of the install.
+type skipped struct{ reason string }
+
+func (s *skipped) Error() string { return s.reason }
+
+func (a *audit) checkVetting(ctx context.Context) (string, error) {
+	if _, err := vet.Syntax(ctx, a.tree, a.manifest); err != nil {
+		return "", err
+	}
+	return "passed", nil
+}
+
+// checkRebuild builds the installed tree again, past the artifact cache, and compares bytes by
+// their digest.
+func (a *audit) checkRebuild(ctx context.Context, o VerifyOptions) (string, error) {
+	r := a.record
+	if !o.Rebuild {
+		return "", &skipped{"not rebuilt: not asked to"}
+	}
+	if have := vendorize.Digest(); have != r.PreludeDigest {
+		return "", &skipped{fmt.Sprintf("not rebuilt: built with prelude %s, and this loomext carries %s", r.PreludeDigest, have)}
+	}
+	toolchain, err := build.Probe(ctx, o.Builder.Go)
+	if err != nil {
+		return "", &skipped{"not rebuilt: " + err.Error()}
+	}
+	if toolchain.Version != r.Toolchain {
+		return "", &skipped{fmt.Sprintf("not rebuilt: built with %s, and this machine has %s", r.Toolchain, toolchain.Version)}
+	}
+	pkg, err := vet.Syntax(ctx, a.tree, a.manifest)
+	if err != nil {
+		return "", err
+	}
+	root, err := pkg.Root(a.config)
+	if err != nil {
+		return "", err
+	}
+	digest, err := o.Builder.Rebuild(ctx, root, a.declaration())
+	if err != nil {
+		return "", err
+	}
+	if digest != r.ArtifactDigest {
+		return "", fmt.Errorf("a rebuild of %s gives %s, and the record says %s; do not run it, and install %s again",
+			filepath.Join(a.base, treeName), digest, r.ArtifactDigest, a.name)
+	}
+	return "the same bytes: " + digest, nil
+}
