@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -114,11 +115,20 @@ func orNothing(err error) error {
 	return err
 }
 
-// servedNames reads the names out of an unknown_tool answer, which ends in ": a, b".
+// servedNames reads the names out of an unknown_tool answer, which ends in `served: "a", "b"`
+// or in "served: no tools". Text of another form gives a name that no manifest has.
 func servedNames(msg string) []string {
-	_, after, ok := strings.Cut(msg, "serves: ")
-	if !ok || after == "" {
+	_, after, _ := strings.Cut(msg, "served: ")
+	if after == "no tools" {
 		return nil
 	}
-	return strings.Split(after, ", ")
+	var names []string
+	for _, quoted := range strings.Split(after, ", ") {
+		name, err := strconv.Unquote(quoted)
+		if err != nil {
+			return []string{msg}
+		}
+		names = append(names, name)
+	}
+	return names
 }

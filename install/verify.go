@@ -32,7 +32,7 @@ type Verification struct {
 	Version    string              `json:"version"`
 	Generation string              `json:"generation"`
 	OK         bool                `json:"ok"` // no check failed
-	Checks     []CheckResultResult `json:"checks"`
+	Checks     []CheckResult `json:"checks"`
 }
 
 // VerifyOptions are one verification.

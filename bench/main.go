@@ -1,0 +1,113 @@
+// Command bench measures what loomext costs over doing without it, and prints a table of ratios against their limits.
+//
+// A figure is a ratio because the machine is not part of what is judged. What is measured and what it is measured against
+// (the floor) take turns, floor, ours, floor, so that both meet the same machine. Both are told as medians, and the second
+// floor divided by the first stands beside them: a run in which the two floors disagree by more than 5 % is void and
+// repeated, and a figure that stays void is printed as that.
+//
+// The program is no test and no profiler: it builds loomext from the working tree, installs the extensions of testdata into
+// a home and a cache of its own, and ends with status 0 whatever it found, unless -check is given. It writes nothing outside a
+// temporary directory but the file that -out names.
+//
+//	go run ./bench [-out FILE] [-only WORD] [-check]
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Exit statuses.
+const (
+	exitFine  = 0
+	exitFault = 1
+	exitUsage = 2
+	exitOver  = 1 // with -check: a figure is over its limit, void or without proof
+)
+
+func main() { os.Exit(run()) }
+
+func run() int {
+	out := flag.String("out", "", "write the table and how it was made to this `file`, as Markdown")
+	only := flag.String("only", "", "measure only the figures whose name has this `word`")
+	check := flag.Bool("check", false, "end with status 1 when a figure is over its limit or void")
+	role := flag.String("role", "", "what the program does when it starts itself; not for people")
+	flag.Parse()
+	if runtime.GOOS != "linux" {
+		fmt.Fprintf(os.Stderr, "bench: no satellite runs on %s, so there is nothing to measure; run it on Linux\n", runtime.GOOS)
+		return exitFault
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if *role == roleRoundTrip {
+		return serveRoundTrip(ctx, flag.Args())
+	}
+	if *role != "" || flag.NArg() > 0 {
+		flag.Usage()
+		return exitUsage
+	}
+	rows, err := measure(ctx, *only)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		return exitFault
+	}
+	fmt.Print(table(rows))
+	if *out != "" {
+		text := document(rows, machine(), time.Now())
+		if err := os.WriteFile(*out, []byte(text), 0o644); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			return exitFault
+		}
+	}
+	if *check && !allHold(rows) {
+		return exitOver
+	}
+	return exitFine
+}
+
+// measure makes every figure that is asked for, in the order of the table.
+func measure(ctx context.Context, only string) ([]row, error) {
+	say("build loomext, the floors and the extensions")
+	b, err := newBed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer b.remove()
+	figures := []struct {
+		name  string
+		taken func(context.Context, *bed) (row, error)
+	}{
+		{"warm install of a changed one-tool extension ÷ bare go build of the same root", changedInstall},
+		{"reinstall of an unchanged tree", unchangedInstall},
+		{"satellite started to first answer ÷ fork+exec of a static program that answers one frame", firstAnswer},
+		{"tool call, 1 KiB of arguments ÷ the same bytes over net.UnixConn, one core", smallCall},
+		{"tool call, 64 KiB of arguments ÷ the same bytes over net.UnixConn + one json.Valid, one core", largeCall},
+		{"allocations of one hook_call written and its hook_result read on the host", hostAllocations},
+		{"artifact of a JSON tool", artifactSize},
+		{"resident memory of its idle satellite", idleMemory},
+	}
+	var rows []row
+	for _, f := range figures {
+		if !strings.Contains(f.name, only) {
+			continue
+		}
+		say(f.name)
+		r, err := f.taken(ctx, b)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.name, err)
+		}
+		r.figure = f.name
+		rows = append(rows, r)
+	}
+	return rows, nil
+}
+
+// say tells of progress where no result goes.
+func say(what string) { fmt.Fprintln(os.Stderr, "bench: "+what) }

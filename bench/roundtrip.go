@@ -1,0 +1,220 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"time"
+
+	"github.com/loomext/loomext/internal/wire"
+	"github.com/loomext/loomext/satellite"
+)
+
+const (
+	roleRoundTrip = "roundtrip"
+	echoTool      = "echo"
+
+	smallArgs = 1 << 10
+	largeArgs = 64 << 10
+
+	smallLimit = 1.3
+	largeLimit = 1.5
+
+	// A batch is a millisecond or more, far above what reading the clock costs.
+	smallBatch, smallRounds = 100, 500
+	largeBatch, largeRounds = 10, 250
+)
+
+func smallCall(ctx context.Context, b *bed) (row, error) {
+	return roundTrip(ctx, b, smallArgs, smallLimit)
+}
+
+func largeCall(ctx context.Context, b *bed) (row, error) {
+	return roundTrip(ctx, b, largeArgs, largeLimit)
+}
+
+// roundTrip measures in a child of its own, because a process cannot take back how many cores it counted when it started.
+func roundTrip(ctx context.Context, b *bed, size int, limit float64) (row, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return row{}, err
+	}
+	out, err := pinned(ctx, self, "-role", roleRoundTrip, b.echo, b.netecho, strconv.Itoa(size))
+	if err != nil {
+		return row{}, fmt.Errorf("the pinned child: %w", err)
+	}
+	s, err := decodeSample(out)
+	if err != nil {
+		return row{}, err
+	}
+	return ratioRow(s, limit, against(s)), nil
+}
+
+// serveRoundTrip is the pinned child: it prints one sample.
+func serveRoundTrip(ctx context.Context, args []string) int {
+	s, err := takeRoundTrip(ctx, args)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench: pinned child:", err)
+		return exitFault
+	}
+	os.Stdout.Write(s.encode())
+	return exitFine
+}
+
+func takeRoundTrip(ctx context.Context, args []string) (_ sample, err error) {
+	if len(args) != 3 {
+		return sample{}, errors.New("want an artifact, an echo and a size")
+	}
+	artifact, netecho := args[0], args[1]
+	size, err := strconv.Atoi(args[2])
+	if err != nil {
+		return sample{}, err
+	}
+	if n := runtime.GOMAXPROCS(0); n != 1 {
+		return sample{}, fmt.Errorf("it may use %d cores and not one", n)
+	}
+	text := jsonText(size)
+	echo, err := newEcho(ctx, netecho, text)
+	if err != nil {
+		return sample{}, err
+	}
+	defer func() { err = errors.Join(err, echo.close()) }()
+	s, err := satellite.Launch(ctx, satellite.Config{Artifact: artifact})
+	if err != nil {
+		return sample{}, err
+	}
+	defer s.Close()
+
+	call := func() error {
+		outcome, err := s.Tool(ctx, echoTool, text, "", 0)
+		if err != nil {
+			return err
+		}
+		if len(outcome.Content) != 1 || len(outcome.Content[0].Body) != len(text) {
+			return errors.New("the satellite did not give the arguments back")
+		}
+		return nil
+	}
+	floor, batch, rounds := echo.trip, smallBatch, smallRounds
+	if size >= largeArgs {
+		batch, rounds = largeBatch, largeRounds
+		floor = func() error {
+			if err := echo.trip(); err != nil {
+				return err
+			}
+			if !json.Valid(text) {
+				return errors.New("the text is no JSON")
+			}
+			return nil
+		}
+	}
+	return compare(ctx, rounds, batches(batch, floor), batches(batch, call))
+}
+
+// batches is an op that does n times the same and tells the time of one.
+func batches(n int, do func() error) op {
+	return func(context.Context) (time.Duration, error) {
+		start := time.Now()
+		for range n {
+			if err := do(); err != nil {
+				return 0, err
+			}
+		}
+		return time.Since(start) / time.Duration(n), nil
+	}
+}
+
+// echo is the floor of a round trip: a child on the other end of a net.UnixConn, and frames as long as those of a call with
+// the text as its arguments.
+type echo struct {
+	conn  *net.UnixConn
+	child *exec.Cmd
+	sent  []byte
+	back  []byte
+}
+
+func newEcho(ctx context.Context, program string, text []byte) (*echo, error) {
+	frame, err := wire.AppendHookCall(nil, 1, toolCall(text))
+	if err != nil {
+		return nil, err
+	}
+	answer, err := wire.AppendResult(nil, wire.KindHookResult, 1, toolResult(text))
+	if err != nil {
+		return nil, err
+	}
+	ours, theirs, err := socketPair()
+	if err != nil {
+		return nil, err
+	}
+	defer ours.Close() // FileConn has a copy
+	defer theirs.Close()
+	conn, err := net.FileConn(ours)
+	if err != nil {
+		return nil, err
+	}
+	e := &echo{conn: conn.(*net.UnixConn), sent: frame, back: make([]byte, len(answer))}
+	e.child = exec.CommandContext(ctx, program, strconv.Itoa(len(answer)))
+	e.child.ExtraFiles = []*os.File{theirs}
+	if err := e.child.Start(); err != nil {
+		_ = e.conn.Close()
+		return nil, err
+	}
+	return e, nil
+}
+
+func (e *echo) trip() error {
+	if _, err := e.conn.Write(e.sent); err != nil {
+		return err
+	}
+	_, err := io.ReadFull(e.conn, e.back)
+	return err
+}
+
+func (e *echo) close() error { return errors.Join(e.conn.Close(), e.child.Wait()) }
+
+// toolCall is the hook_call of a tool as a host writes it.
+func toolCall(text []byte) wire.HookCall {
+	return wire.HookCall{
+		Token: make([]byte, wire.TokenLen), Kind: wire.CallTool, Name: echoTool,
+		Args:       wire.Map(wire.Field{Key: "args", Value: wire.Text(text)}, wire.Field{Key: "strand", Value: wire.String("")}),
+		DeadlineMS: satellite.DefaultDeadline.Milliseconds(),
+	}
+}
+
+// toolResult is the answer of the echo tool.
+func toolResult(text []byte) wire.Result {
+	block := wire.Map(wire.Field{Key: "type", Value: wire.String("text")}, wire.Field{Key: "text", Value: wire.Text(text)})
+	return wire.Result{OK: true, Value: wire.Map(
+		wire.Field{Key: "content", Value: wire.List(block)}, wire.Field{Key: "terminate", Value: wire.Bool(false)})}
+}
+
+// jsonText is a JSON document of exactly so many bytes that looks like the arguments of a tool: objects of strings, numbers
+// and words, some letters that are not ASCII, and some escapes.
+func jsonText(size int) []byte {
+	const open, shut = `{"rows":[`, `],"pad":"`
+	var b bytes.Buffer
+	b.WriteString(open)
+	for i := 0; ; i++ {
+		item := fmt.Sprintf(`{"id":%d,"path":"src/part%d/file.go","line":%d,"ok":%t,"score":%.3f,"text":"naïve \"match\" of a pattern\n"}`,
+			i, i%17, i*7, i%2 == 0, float64(i)/3)
+		if b.Len()+len(item)+len(shut)+len(`,"}`) > size {
+			break
+		}
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(item)
+	}
+	b.WriteString(shut)
+	b.Write(bytes.Repeat([]byte("x"), max(size-b.Len()-len(`"}`), 0)))
+	b.WriteString(`"}`)
+	return b.Bytes()
+}

@@ -1,0 +1,233 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/loomext/loomext/internal/wire"
+	"github.com/loomext/loomext/satellite"
+)
+
+const (
+	startRounds = 400
+	startLimit  = 1.3
+
+	allocationRuns  = 2000
+	allocationLimit = 10
+
+	mebibyte      = 1 << 20
+	artifactLimit = 2.6 // MiB
+	megabyte      = 1e6
+	memoryLimit   = 3.5 // MB
+
+	// A resident size that was the same for restReads in a row is at rest. The first of them come while the runtime still
+	// starts threads.
+	restReads = 10
+	restPause = 50 * time.Millisecond
+	restWait  = 20 * time.Second
+)
+
+// forecastTool is the one tool of the forecast extension, and forecastArgs are arguments that fit it.
+const (
+	forecastTool = "forecast"
+	forecastArgs = `{"city":"Reykjavík","days":3}`
+)
+
+// firstAnswer is the start of a satellite against that of a program that has nothing to set up.
+func firstAnswer(ctx context.Context, b *bed) (row, error) {
+	artifact := b.artifact("forecast")
+	frame := append([]byte{0, 0, 0, byte(len(forecastArgs))}, forecastArgs...)
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return row{}, err
+	}
+	defer null.Close()
+	s, err := compare(ctx, startRounds,
+		func(context.Context) (time.Duration, error) { return startBare(b.bare, frame, null) },
+		func(ctx context.Context) (time.Duration, error) { return startSatellite(ctx, artifact) })
+	if err != nil {
+		return row{}, err
+	}
+	return ratioRow(s, startLimit, against(s)), nil
+}
+
+// startSatellite launches a satellite, calls its tool, and waits outside the measured time until nothing of it is left.
+func startSatellite(ctx context.Context, artifact string) (time.Duration, error) {
+	start := time.Now()
+	s, err := satellite.Launch(ctx, satellite.Config{Artifact: artifact})
+	if err != nil {
+		return 0, err
+	}
+	_, err = s.Tool(ctx, forecastTool, []byte(forecastArgs), "", 0)
+	took := time.Since(start)
+	s.Close()
+	return took, err
+}
+
+// startBare starts a program with one end of a socket pair, sends it a frame and reads the same frame back.
+func startBare(program string, frame []byte, null *os.File) (time.Duration, error) {
+	start := time.Now()
+	ours, theirs, err := socketPair()
+	if err != nil {
+		return 0, err
+	}
+	defer ours.Close()
+	child, err := os.StartProcess(program, []string{program}, &os.ProcAttr{Env: []string{}, Files: []*os.File{null, null, null, theirs}})
+	_ = theirs.Close()
+	if err != nil {
+		return 0, err
+	}
+	back := make([]byte, len(frame))
+	_, err = ours.Write(frame)
+	if err == nil {
+		_, err = io.ReadFull(ours, back)
+	}
+	took := time.Since(start)
+	if err == nil && string(back) != string(frame) {
+		err = fmt.Errorf("%s answered something else", program)
+	}
+	_ = ours.Close()
+	if _, waitErr := child.Wait(); err == nil {
+		err = waitErr
+	}
+	return took, err
+}
+
+// replay is a stream of one frame, over and over.
+type replay struct{ frame, rest []byte }
+
+func (r *replay) Read(p []byte) (int, error) {
+	if len(r.rest) == 0 {
+		r.rest = r.frame
+	}
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}
+
+// hostAllocations counts what the wire alone allocates, and beside it what a whole call does.
+func hostAllocations(ctx context.Context, b *bed) (row, error) {
+	text := jsonText(smallArgs)
+	answer, err := wire.AppendResult(nil, wire.KindHookResult, 1, toolResult(text))
+	if err != nil {
+		return row{}, err
+	}
+	reader := wire.NewReader(&replay{frame: answer}, wire.Host)
+	var frame []byte
+	onWire := testing.AllocsPerRun(allocationRuns, func() {
+		var f wire.Frame
+		if frame, err = wire.AppendHookCall(frame[:0], 1, toolCall(text)); err == nil {
+			f, err = reader.Read()
+		}
+		if err == nil && !f.Result.OK {
+			err = f.Result.Fault
+		}
+		if err != nil {
+			panic(err) // of our own frames
+		}
+	})
+	s, err := satellite.Launch(ctx, satellite.Config{Artifact: b.echo})
+	if err != nil {
+		return row{}, err
+	}
+	defer s.Close()
+	whole := testing.AllocsPerRun(allocationRuns, func() {
+		if err == nil {
+			_, err = s.Tool(ctx, echoTool, text, "", 0)
+		}
+	})
+	if err != nil {
+		return row{}, err
+	}
+	return row{
+		measured: strconv.FormatFloat(onWire, 'f', 0, 64), floors: exact, limit: strconv.Itoa(allocationLimit),
+		verdict: within(onWire, allocationLimit), note: fmt.Sprintf("%.0f in a whole call of a tool", whole),
+	}, nil
+}
+
+// artifactSize is the size of the installed file.
+func artifactSize(_ context.Context, b *bed) (row, error) {
+	info, err := os.Stat(b.artifact("forecast"))
+	if err != nil {
+		return row{}, err
+	}
+	size := float64(info.Size()) / mebibyte
+	return row{
+		measured: fmt.Sprintf("%.2f MiB", size), floors: exact, limit: fmt.Sprintf("%.1f MiB", artifactLimit),
+		verdict: within(size, artifactLimit), note: fmt.Sprintf("%d bytes", info.Size()),
+	}, nil
+}
+
+// idleMemory is what a satellite holds that has answered a call and waits for the next.
+func idleMemory(ctx context.Context, b *bed) (row, error) {
+	s, err := satellite.Launch(ctx, satellite.Config{Artifact: b.artifact("forecast")})
+	if err != nil {
+		return row{}, err
+	}
+	defer s.Close()
+	if _, err := s.Tool(ctx, forecastTool, []byte(forecastArgs), "", 0); err != nil {
+		return row{}, err
+	}
+	r, err := atRest(ctx, s.PID())
+	if err != nil {
+		return row{}, err
+	}
+	size := float64(r.total) / megabyte
+	return row{
+		measured: fmt.Sprintf("%.2f MB", size), floors: exact, limit: fmt.Sprintf("%.1f MB", memoryLimit),
+		verdict: within(size, memoryLimit),
+		note:    fmt.Sprintf("%.2f MB of it its own, the rest pages of the file", float64(r.own)/megabyte),
+	}, nil
+}
+
+// resident is the memory of a process in bytes.
+type resident struct{ total, own int64 }
+
+// atRest reads the resident memory of a process until it has stopped changing.
+func atRest(ctx context.Context, pid int) (resident, error) {
+	ctx, cancel := context.WithTimeout(ctx, restWait)
+	defer cancel()
+	var have resident
+	for same := 0; same < restReads; {
+		r, err := residentOf(pid)
+		if err != nil {
+			return r, err
+		}
+		if same++; r != have {
+			have, same = r, 1
+		}
+		select {
+		case <-ctx.Done():
+			return have, fmt.Errorf("the resident memory of the satellite does not come to rest: %w", ctx.Err())
+		case <-time.After(restPause):
+		}
+	}
+	return have, nil
+}
+
+func residentOf(pid int) (resident, error) {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+	if err != nil {
+		return resident{}, err
+	}
+	kilobytes := func(name string) int64 {
+		for line := range strings.Lines(string(text)) {
+			if rest, ok := strings.CutPrefix(line, name+":"); ok {
+				n, _ := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+				return n << 10
+			}
+		}
+		return 0
+	}
+	r := resident{total: kilobytes("VmRSS"), own: kilobytes("RssAnon")}
+	if r.total == 0 {
+		return r, fmt.Errorf("/proc/%d/status does not say VmRSS", pid)
+	}
+	return r, nil
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// row is one line of the table.
+type row struct {
+	figure   string
+	measured string
+	floors   string // second floor ÷ first, or exact
+	limit    string
+	verdict  string
+	note     string // the absolute numbers behind it
+}
+
+// The verdicts.
+const (
+	verdictOK   = "ok"
+	verdictOver = "over"
+	verdictVoid = "void"
+)
+
+// exact stands where there is no floor because nothing is timed.
+const exact = "exact"
+
+// ratioRow is a row of a ratio of times.
+func ratioRow(s sample, limit float64, note string) row {
+	r := row{
+		measured: fmt.Sprintf("%.2f", s.ratio()),
+		limit:    fmt.Sprintf("%.1f", limit),
+		verdict:  within(s.ratio(), limit),
+		note:     note + runs(s),
+	}
+	r.judge(s)
+	return r
+}
+
+// judge fills in the floors, and takes the verdict back where they disagree.
+func (r *row) judge(s sample) {
+	r.floors = fmt.Sprintf("%.3f", s.Floors)
+	if s.void() {
+		r.verdict = verdictVoid
+	}
+}
+
+// runs says of a sample how many runs were thrown away for it.
+func runs(s sample) string {
+	switch {
+	case s.Runs <= 1:
+		return ""
+	case s.void():
+		return fmt.Sprintf("; all %d runs void", s.Runs)
+	}
+	return fmt.Sprintf("; run %d, the ones before it void", s.Runs)
+}
+
+// within judges a value that may be anything but more than its limit. What is no number is over.
+func within(value, limit float64) string {
+	if math.IsNaN(value) || value > limit {
+		return verdictOver
+	}
+	return verdictOK
+}
+
+func allHold(rows []row) bool {
+	for _, r := range rows {
+		if r.verdict != verdictOK {
+			return false
+		}
+	}
+	return true
+}
+
+// table is the rows for a terminal.
+func table(rows []row) string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "figure\tmeasured\tfloor÷floor\tlimit\t\tbehind it")
+	for _, r := range rows {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.figure, r.measured, r.floors, r.limit, r.verdict, r.note)
+	}
+	w.Flush() // into memory
+	return b.String()
+}
+
+// document is the rows as a file to keep.
+func document(rows []row, machine string, at time.Time) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# What loomext costs\n\nMade by `go run ./bench` on %s: %s.\n\n", at.UTC().Format(time.DateOnly), machine)
+	b.WriteString("| figure | measured | floor ÷ floor | at most | | behind it |\n|---|---|---|---|---|---|\n")
+	for _, r := range rows {
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", r.figure, r.measured, r.floors, r.limit, r.verdict, r.note)
+	}
+	b.WriteString(`
+Every ratio is of medians. The floor, what is measured and the floor again take turns, and *floor ÷ floor* is the second floor
+divided by the first: where it is off by more than 5 %, the run is void and repeated, and a figure that never had a run that
+counts is *void*.
+
+- **Changed install**: the whole process of ` + "`loomext install --yes`" + `, a constant of the source changed every time, against
+  ` + "`go build`" + ` with the flags and the environment that the record of the install names, in the same build root, with a Go
+  build cache of its own that is as warm. Before it counts, both must have made the same bytes.
+- **Unchanged install**: the same command on a tree that is installed. Every process it starts is counted with ptrace; nothing
+  but the two questions to the go command for its version may be among them. The floor is ` + "`loomext version`" + ` and only there to
+  tell whether the machine was quiet.
+- **First answer**: from before the launch to the decoded outcome of the first tool call, against fork, exec, one frame written
+  and read with system calls on a socket pair.
+- **Tool calls**: one process for the host and one for the other end, both on one core, against frames of the very lengths of
+  the call and of its answer over ` + "`net.UnixConn`" + `. The tool gives its arguments back. Minted tokens, deadlines, JSON checks and
+  UTF-8 checks are part of the call.
+- **Resident memory**: what the kernel counts (VmRSS) once the satellite has answered a call and the count has come to rest.
+`)
+	return b.String()
+}
+
+// machine says what kind of machine this is, and nothing that tells it from another of its kind.
+func machine() string {
+	return fmt.Sprintf("%s, %d cores, %s, %s %s/%s", processor(), runtime.NumCPU(), kernel(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
+// processor is the model of the first processor, where the kernel tells it.
+func processor() string {
+	text, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return "a processor of unknown model"
+	}
+	for line := range strings.Lines(string(text)) {
+		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return "a processor of unknown model"
+}
+
+// kernel is the system's name and the numbers of its version.
+func kernel() string {
+	text, err := os.ReadFile("/proc/sys/kernel/osrelease")
+	if err != nil {
+		return runtime.GOOS
+	}
+	numbers, _, _ := strings.Cut(strings.TrimSpace(string(text)), "-")
+	return "Linux " + numbers
+}
+
+// duration is a time in the unit a reader would choose, with three digits.
+func duration(d time.Duration) string {
+	switch {
+	case d >= time.Second:
+		return strconv.FormatFloat(d.Seconds(), 'f', 2, 64) + " s"
+	case d >= time.Millisecond:
+		return strconv.FormatFloat(float64(d)/float64(time.Millisecond), 'g', 3, 64) + " ms"
+	}
+	return strconv.FormatFloat(float64(d)/float64(time.Microsecond), 'g', 3, 64) + " µs"
+}
+
+// against is the note of a ratio of times.
+func against(s sample) string { return duration(s.Ours) + " ÷ " + duration(s.Floor) }

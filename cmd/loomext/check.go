@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/loomext/loomext/cmd/loomext/internal/escape"
+	"github.com/loomext/loomext/install"
+	"github.com/loomext/loomext/manifest"
+	"github.com/loomext/loomext/source"
+	"github.com/loomext/loomext/vet"
+)
+
+// checkResult is what check --json prints. docs/cli.md describes it.
+type checkResult struct {
+	OK       bool              `json:"ok"`
+	Faults   []checkFault      `json:"faults"`
+	Approval *install.Approval `json:"approval"`
+}
+
+// checkFault is one thing wrong with a source, from whichever layer found it.
+type checkFault struct {
+	Layer string `json:"layer"`
+	Path  string `json:"path"`
+	Line  int    `json:"line"`
+	Col   int    `json:"col"`
+	Kind  string `json:"kind"` // the lint, or the table and key of the manifest
+	Msg   string `json:"msg"`
+	Fix   string `json:"fix"`
+}
+
+func (c *cli) checkCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "check <dir>",
+		Short: "Decode a manifest and vet a source, without a build",
+		Long: `check does what install does before it asks: it reads the source, decodes the manifest and
+vets the code, and reports every fault of both at once. It compiles nothing, runs nothing and
+writes nothing.
+
+Exit statuses: 0 it would be asked for; 2 usage; 10 fetch, 11 extract, 12 manifest, 13
+vetting: the first layer with a fault. See "loomext help exitcodes".`,
+		Example:           "  loomext check .\n  loomext check ./examples/units --json",
+		Args:              exactly("dir"),
+		ValidArgsFunction: directories,
+		RunE: ran(func(cmd *cobra.Command, args []string) error {
+			return c.check(cmd.Context(), args[0], asJSON)
+		}),
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the faults, or the approval, as JSON")
+	return cmd
+}
+
+func (c *cli) check(ctx context.Context, dir string, asJSON bool) error {
+	approval, err := install.Check(ctx, dir, nil)
+	if err == nil {
+		if asJSON {
+			return c.printJSON(checkResult{OK: true, Faults: []checkFault{}, Approval: &approval})
+		}
+		return c.printf("%s", approvalText(approval))
+	}
+	var refusal *install.Error
+	if !errors.As(err, &refusal) {
+		return err
+	}
+	lines := []string{err.Error()}
+	faults := faultsOf(refusal)
+	if findings := vetAnyway(ctx, dir, err); len(findings) > 0 {
+		also := &install.Error{Layer: install.LayerVetting, Err: findings}
+		lines, faults = append(lines, also.Error()), append(faults, faultsOf(also)...)
+	}
+	for _, line := range lines {
+		c.errorf("%s\n", escape.Block(line))
+	}
+	if asJSON {
+		if err := c.printJSON(checkResult{Faults: faults}); err != nil {
+			return err
+		}
+	}
+	return &statusError{status: refusal.Layer.ExitStatus()}
+}
+
+// vetAnyway vets a source whose manifest is at fault, so that an author learns of both at
+// once. What vetting says of code against its manifest cannot be known then and is left out.
+func vetAnyway(ctx context.Context, dir string, err error) vet.Findings {
+	if !errors.As(err, new(manifest.Faults)) {
+		return nil
+	}
+	tree, err := source.Open(ctx, dir)
+	if err != nil {
+		return nil
+	}
+	_, err = vet.Syntax(ctx, tree, manifest.Manifest{})
+	var findings vet.Findings
+	if !errors.As(err, &findings) {
+		return nil
+	}
+	return slices.DeleteFunc(findings, func(f vet.Finding) bool {
+		return f.Lint == vet.LintCapability || f.Lint == vet.LintEntry
+	})
+}
+
+// faultsOf takes an error apart. An error without parts is one fault.
+func faultsOf(err *install.Error) []checkFault {
+	var (
+		faults   []checkFault
+		tomls    manifest.Faults
+		findings vet.Findings
+		sources  source.Errors
+	)
+	layer := string(err.Layer)
+	switch {
+	case errors.As(err, &tomls):
+		for _, f := range tomls {
+			kind := f.Key
+			if f.Table != "" {
+				kind = "[" + f.Table + "] " + f.Key
+			}
+			faults = append(faults, checkFault{Layer: layer, Path: manifest.FileName, Line: f.Line, Kind: kind, Msg: f.Msg, Fix: f.Fix})
+		}
+	case errors.As(err, &findings):
+		for _, f := range findings {
+			faults = append(faults, checkFault{Layer: layer, Path: f.Path, Line: f.Line, Col: f.Col, Kind: f.Lint, Msg: f.What, Fix: f.Instead})
+		}
+	case errors.As(err, &sources):
+		for _, f := range sources {
+			faults = append(faults, checkFault{Layer: f.Layer, Path: f.Path, Msg: f.What, Fix: f.Do})
+		}
+	default:
+		faults = append(faults, checkFault{Layer: layer, Msg: err.Err.Error()})
+	}
+	return faults
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/loomext/loomext/cmd/loomext/internal/escape"
+	"github.com/loomext/loomext/install"
+)
+
+// installResult is what install --json prints. docs/cli.md describes it.
+type installResult struct {
+	Outcome    string           `json:"outcome"`
+	Name       string           `json:"name"`
+	Version    string           `json:"version"`
+	Generation string           `json:"generation"`
+	Granted    []string         `json:"granted"`
+	Approval   install.Approval `json:"approval"`
+	Record     install.Record   `json:"record"`
+}
+
+func (c *cli) installCommand() *cobra.Command {
+	var (
+		yes, asJSON bool
+		grants      []string
+		sets        []string
+	)
+	cmd := &cobra.Command{
+		Use:   "install <dir>",
+		Short: "Vet, build and install an extension from its source",
+		Long: `install reads the source once, decodes its manifest and vets its code, shows what the
+extension asks for and asks for your approval. Then it builds the satellite without network
+and records what you approved. Nothing of the extension is compiled or run before you said yes.
+
+An approval that was given before, to the letter, is not asked for again. --yes grants
+everything that is requested and --grant a subset; without a terminal one of them is needed.
+--set changes a default of the extension's configuration; the value keeps its type.
+
+Exit statuses: 0 installed, replaced or unchanged; 2 usage; 10 to 19 the layer that refused;
+20 not approved. See "loomext help exitcodes".`,
+		Example: `  loomext install ./examples/units
+  loomext install ./search --grant net --set results=5
+  loomext install ./units --yes --json`,
+		Args:              exactly("dir"),
+		ValidArgsFunction: directories,
+	}
+	flags := cmd.Flags()
+	flags.BoolVarP(&yes, "yes", "y", false, "approve, and grant everything that is requested")
+	flags.StringArrayVar(&grants, "grant", nil, `approve, and grant these capabilities (a comma list; repeatable; "" grants none)`)
+	flags.StringArrayVar(&sets, "set", nil, "set key=value in the extension's configuration (repeatable)")
+	flags.BoolVar(&asJSON, "json", false, "print the result as JSON")
+	cmd.RunE = ran(func(cmd *cobra.Command, args []string) error {
+		preset, err := presetDecision(yes, cmd.Flags().Changed("grant"), grants)
+		if err != nil {
+			return err
+		}
+		return c.install(cmd.Context(), args[0], sets, preset, asJSON)
+	})
+	return cmd
+}
+
+// presetDecision is the decision that flags give, or nil.
+func presetDecision(yes, granted bool, grants []string) (*install.Decision, error) {
+	switch {
+	case yes && granted:
+		return nil, usagef("--yes grants everything and --grant a subset; give one of them")
+	case yes:
+		return &install.Decision{All: true, How: "--yes"}, nil
+	case granted:
+		return &install.Decision{Granted: commaList(strings.Join(grants, ",")), How: "--grant"}, nil
+	}
+	return nil, nil
+}
+
+func (c *cli) install(ctx context.Context, source string, sets []string, preset *install.Decision, asJSON bool) error {
+	store, err := c.store()
+	if err != nil {
+		return err
+	}
+	result, err := store.Install(ctx, install.Options{
+		Source:   source,
+		Sets:     sets,
+		Preset:   preset,
+		Approve:  c.approve,
+		Progress: c.showProgress,
+		Builder:  c.builder(),
+	})
+	if err != nil {
+		if ranForeignCode(err) {
+			c.noteForeignRun()
+		}
+		return err
+	}
+	if result.Outcome != install.OutcomeUnchanged {
+		c.noteJail(result.Record.BuildJail)
+		if preset != nil {
+			c.errorf("%s", approvalText(result.Approval))
+		}
+	}
+	record := result.Record
+	if asJSON {
+		return c.printJSON(installResult{
+			Outcome: result.Outcome, Name: record.Name, Version: record.Version,
+			Generation: result.Generation, Granted: record.Granted,
+			Approval: result.Approval, Record: record,
+		})
+	}
+	return c.printf("%s %s %s  granted: %s  approval key: %s\n", escape.Line(record.Name), escape.Line(record.Version),
+		result.Outcome, orNone(record.Granted), record.ApprovalKey)
+}
+
+// ranForeignCode reports whether an install came as far as the compiler before it failed.
+func ranForeignCode(err error) bool {
+	var refusal *install.Error
+	if !errors.As(err, &refusal) {
+		return false
+	}
+	return refusal.Layer == install.LayerCompile || refusal.Layer == install.LayerHost
+}
+
+// approve asks on the terminal, and says so where there is none.
+func (c *cli) approve(ctx context.Context, a install.Approval) (install.Decision, error) {
+	p, done, err := c.prompter()
+	if err != nil {
+		c.errorf("%s", approvalText(a))
+		return install.Decision{}, fmt.Errorf("%s: cannot ask for the approval: %w; say --yes or --grant, or use a terminal: %w",
+			escape.Line(a.Name), err, install.ErrDeclined)
+	}
+	defer done()
+	c.progress.clear()
+	return p.ask(ctx, a)
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/loomext/loomext/cmd/loomext/internal/escape"
+	"github.com/loomext/loomext/install"
+)
+
+// listEntry is one element of what list --json prints. docs/cli.md describes it. Of a broken
+// install only the name and the fault are known.
+type listEntry struct {
+	Name           string   `json:"name"`
+	Version        string   `json:"version"`
+	Description    string   `json:"description"`
+	Source         string   `json:"source"`
+	Tools          []string `json:"tools"`
+	Hooks          []string `json:"hooks"`
+	Granted        []string `json:"granted"`
+	TreeDigest     string   `json:"tree_digest"`
+	ArtifactDigest string   `json:"artifact_digest"`
+	ApprovalKey    string   `json:"approval_key"`
+	ApprovedAt     string   `json:"approved_at"`
+	Fault          *string  `json:"fault"`
+}
+
+func (c *cli) listCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "list",
+		Aliases: []string{"ls"},
+		Short:   "List what is installed",
+		Long: `list shows every installed extension, by its record. An install that is broken is a row
+with its fault; it does not keep the others from being shown. To check the files behind the
+records, use verify.
+
+Exit statuses: 0, broken rows or not; 2 usage; 16 the store cannot be read.
+See "loomext help exitcodes".`,
+		Example:           "  loomext list\n  loomext list --json",
+		Args:              cobra.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: ran(func(*cobra.Command, []string) error {
+			return c.list(asJSON)
+		}),
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the list as JSON")
+	return cmd
+}
+
+func (c *cli) list(asJSON bool) error {
+	store, err := c.store()
+	if err != nil {
+		return err
+	}
+	entries, err := store.List()
+	if err != nil {
+		return err
+	}
+	rows := make([]listEntry, 0, len(entries))
+	for _, entry := range entries {
+		rows = append(rows, newListEntry(entry))
+	}
+	if asJSON {
+		return c.printJSON(rows)
+	}
+	if len(rows) == 0 {
+		c.errorf("nothing is installed in %s; install an extension with: loomext install <dir>\n", escape.Line(store.Home()))
+		return nil
+	}
+	var text strings.Builder
+	cells := [][]string{{"NAME", "VERSION", "TOOLS", "GRANTED", "DESCRIPTION"}}
+	for _, row := range rows {
+		cells = append(cells, row.cells())
+	}
+	table(&text, cells)
+	return c.printf("%s", text.String())
+}
+
+func newListEntry(entry install.Entry) listEntry {
+	row := listEntry{Name: entry.Name, Tools: []string{}, Hooks: []string{}, Granted: []string{}}
+	if entry.Record == nil {
+		fault := "record: cannot be read"
+		if entry.Err != nil {
+			fault = entry.Err.Error()
+		}
+		row.Fault = &fault
+		return row
+	}
+	r := entry.Record
+	row.Version, row.Description, row.Source = r.Version, r.Description, r.Source
+	row.TreeDigest, row.ArtifactDigest, row.ApprovalKey = r.TreeDigest, r.ArtifactDigest, r.ApprovalKey
+	row.ApprovedAt = r.ApprovedAt.UTC().Format(time.RFC3339)
+	row.Granted = append(row.Granted, r.Granted...)
+	for _, tool := range r.Tools {
+		row.Tools = append(row.Tools, tool.Name)
+	}
+	for _, hook := range r.Hooks {
+		row.Hooks = append(row.Hooks, hook.Event)
+	}
+	return row
+}
+
+// cells is a row for people, escaped.
+func (e listEntry) cells() []string {
+	if e.Fault != nil {
+		return []string{escape.Line(e.Name), "broken", "-", "-", escape.Line(*e.Fault)}
+	}
+	return []string{
+		escape.Line(e.Name), escape.Line(e.Version), dashed(e.Tools), dashed(e.Granted), escape.Line(e.Description),
+	}
+}
+
+func dashed(words []string) string {
+	if len(words) == 0 {
+		return "-"
+	}
+	return escape.Line(strings.Join(words, ","))
+}

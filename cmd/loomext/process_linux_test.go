@@ -1,0 +1,384 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// patience bounds a wait for something that must happen. It is no measure of speed.
+const patience = 60 * time.Second
+
+// world is a store, a cache and the fixtures for tests that run loomext as a process.
+type world struct {
+	t    *testing.T
+	home string
+	ext  string
+	env  []string
+}
+
+func newWorld(t *testing.T, cache string) world {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("builds satellites")
+	}
+	dir := t.TempDir()
+	w := world{t: t, home: filepath.Join(dir, "loom"), ext: filepath.Join(dir, "ext")}
+	if err := os.CopyFS(w.ext, os.DirFS("testdata/ext")); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { removeReadOnly(w.home) })
+	w.env = append(os.Environ(), "LOOM_HOME="+w.home, "XDG_CACHE_HOME="+cache, "TERM=xterm", "NO_COLOR=")
+	return w
+}
+
+func (w world) command(args ...string) *exec.Cmd {
+	cmd := exec.Command("loomext", args...)
+	cmd.Env = w.env
+	return cmd
+}
+
+// must runs a command that has to succeed.
+func (w world) must(args ...string) {
+	w.t.Helper()
+	if out, err := w.command(args...).CombinedOutput(); err != nil {
+		w.t.Fatalf("loomext %q: %v\n%s", args, err, out)
+	}
+}
+
+// watched collects output and lets a test wait for a part of it.
+type watched struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (w *watched) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.Write(p)
+}
+
+func (w *watched) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.String()
+}
+
+// eventually waits until a condition holds.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%s did not happen within %s", what, patience)
+		}
+	}
+}
+
+// processesOf lists processes that have to do with a directory: their program, working
+// directory or command line is in it.
+func processesOf(dir string) []string {
+	var found []string
+	entries, _ := os.ReadDir("/proc")
+	for _, entry := range entries {
+		if _, err := strconv.Atoi(entry.Name()); err != nil || entry.Name() == strconv.Itoa(os.Getpid()) {
+			continue
+		}
+		proc := filepath.Join("/proc", entry.Name())
+		exe, _ := os.Readlink(filepath.Join(proc, "exe"))
+		cwd, _ := os.Readlink(filepath.Join(proc, "cwd"))
+		line, _ := os.ReadFile(filepath.Join(proc, "cmdline"))
+		env, _ := os.ReadFile(filepath.Join(proc, "environ"))
+		if slices.ContainsFunc([]string{exe, cwd, string(line), string(env)}, func(s string) bool { return strings.Contains(s, dir) }) {
+			found = append(found, fmt.Sprintf("%s %s %q", entry.Name(), exe, line))
+		}
+	}
+	return found
+}
+
+// others is processesOf without the given process.
+func others(dir string, pid int) []string {
+	return slices.DeleteFunc(processesOf(dir), func(p string) bool { return strings.HasPrefix(p, strconv.Itoa(pid)+" ") })
+}
+
+func exitCode(err error) int {
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &exit):
+		return exit.ExitCode()
+	}
+	return -1
+}
+
+func assertEmpty(t *testing.T, dir string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+	if len(entries) > 0 {
+		t.Errorf("%s holds %v", dir, entries)
+	}
+}
+
+func TestSignalEndsACallAndItsSatellite(t *testing.T) {
+	w := newWorld(t, sharedCache)
+	w.must("install", filepath.Join(w.ext, "demo"), "--yes")
+	for _, tt := range []struct {
+		name    string
+		signals []syscall.Signal
+		status  int
+	}{
+		{"SIGINT", []syscall.Signal{syscall.SIGINT}, 130},
+		{"SIGTERM", []syscall.Signal{syscall.SIGTERM}, 143},
+		{"SIGHUP", []syscall.Signal{syscall.SIGHUP}, 129},
+		{"a second signal", []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGINT}, 130},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var stderr watched
+			cmd := w.command("call", "demo", "faults", "--args", `{"how":"spin"}`)
+			cmd.Stderr = &stderr
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "the report", func() bool { return strings.Contains(stderr.String(), "spinning") })
+			if len(others(w.home, cmd.Process.Pid)) == 0 {
+				t.Error("no satellite is seen, so its end would not be either")
+			}
+			for _, s := range tt.signals {
+				_ = cmd.Process.Signal(s)
+			}
+			if got := exitCode(cmd.Wait()); got != tt.status {
+				t.Errorf("status %d, want %d; stderr:\n%s", got, tt.status, stderr.String())
+			}
+			if left := processesOf(w.home); len(left) > 0 {
+				t.Errorf("left behind: %q", left)
+			}
+			if !strings.Contains(stderr.String(), "host: stopped by ") {
+				t.Errorf("stderr does not say why:\n%s", stderr.String())
+			}
+		})
+	}
+}
+
+func TestSignalDuringABuildLeavesNothing(t *testing.T) {
+	cache := t.TempDir() // a cold one, so that there is a build to interrupt
+	t.Cleanup(func() { removeReadOnly(cache) })
+	w := newWorld(t, cache)
+	var stderr watched
+	cmd := w.command("install", filepath.Join(w.ext, "demo"), "--yes")
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "a compiler", func() bool {
+		return slices.ContainsFunc(others(cache, cmd.Process.Pid), func(p string) bool { return strings.Contains(p, "/compile") })
+	})
+	_ = cmd.Process.Signal(syscall.SIGTERM)
+	_ = cmd.Process.Signal(syscall.SIGTERM)
+	if got := exitCode(cmd.Wait()); got != 143 {
+		t.Errorf("status %d, want 143; stderr:\n%s", got, stderr.String())
+	}
+	if left := processesOf(cache); len(left) > 0 {
+		t.Errorf("left behind: %q", left)
+	}
+	assertEmpty(t, filepath.Join(w.home, ".staging"))
+	assertEmpty(t, filepath.Join(w.home, "extensions"))
+	assertEmpty(t, filepath.Join(w.home, "generations"))
+}
+
+// terminal is a pseudo-terminal: what a process has, and what a person sees and types.
+type terminal struct {
+	process *os.File
+	person  *os.File
+	seen    watched
+	read    chan struct{}
+}
+
+func newTerminal(t *testing.T) *terminal {
+	t.Helper()
+	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skip("no pseudo-terminals here: ", err)
+	}
+	number, err := unix.IoctlGetInt(int(person.Fd()), unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(int(person.Fd()), unix.TIOCSPTLCK, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	process, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetWinsize(int(person.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 80}); err != nil {
+		t.Fatal(err)
+	}
+	term := &terminal{process: process, person: person, read: make(chan struct{})}
+	go func() {
+		defer close(term.read)
+		_, _ = io.Copy(&term.seen, person) // ends when nobody has the other side
+	}()
+	t.Cleanup(term.close)
+	return term
+}
+
+// close gives the process's side up, reads to the end and returns what was seen.
+func (term *terminal) close() {
+	_ = term.process.Close()
+	<-term.read
+	_ = term.person.Close()
+}
+
+// on runs a command with all its streams on a terminal, typing the given lines, and returns
+// what a person saw.
+func (w world) on(term *terminal, typed string, args ...string) (status int, seen string) {
+	w.t.Helper()
+	cmd := w.command(args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = term.process, term.process, term.process
+	if err := cmd.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	if _, err := io.WriteString(term.person, typed); err != nil {
+		w.t.Fatal(err)
+	}
+	status = exitCode(cmd.Wait())
+	term.close()
+	return status, term.seen.String()
+}
+
+func TestOnATerminal(t *testing.T) {
+	w := newWorld(t, sharedCache)
+	demo := filepath.Join(w.ext, "demo")
+
+	status, seen := w.on(newTerminal(t), "y\n", "install", demo)
+	for _, want := range []string{
+		"\r\x1b[2K\x1b[2mfetch    \x1b[0m",  // the layer at work
+		"\r\x1b[2K\x1b[32mvetting  \x1b[0m", // and done
+		"Install demo 0.1.0? [y/N/g/?] ",
+		"demo 0.1.0 installed",
+	} {
+		if status != 0 || !strings.Contains(seen, want) {
+			t.Errorf("install: status %d, lacks %q in %q", status, want, seen)
+		}
+	}
+
+	w.env = append(w.env, "NO_COLOR=1")
+	status, seen = w.on(newTerminal(t), "", "install", demo, "--yes", "--set", "times=3")
+	if status != 0 || !strings.Contains(seen, "\r\x1b[2Kvetting   ") || strings.Contains(seen, "\x1b[32m") {
+		t.Errorf("NO_COLOR: status %d: %q", status, seen)
+	}
+	w.env = append(w.env, "TERM=dumb")
+	status, seen = w.on(newTerminal(t), "", "install", demo, "--yes")
+	if status != 0 || strings.Contains(seen, "\x1b") || !strings.Contains(seen, "vetting   passed") {
+		t.Errorf("TERM=dumb: status %d: %q", status, seen)
+	}
+
+	// What an extension prints is escaped, and JSON is laid out for people.
+	status, seen = w.on(newTerminal(t), "", "call", "demo", "say", "--args", `{"name":"x","as":"control"}`)
+	if status != 0 || !strings.Contains(seen, `\x1b[31mred\x1b[0m\rover \u202egnp.exe`) || strings.Contains(seen, "\x1b[31m") {
+		t.Errorf("call: status %d: %q", status, seen)
+	}
+	status, seen = w.on(newTerminal(t), "", "call", "demo", "say", "--args", `{"name":"\u202ex","as":"json"}`)
+	if status != 0 || !strings.Contains(seen, "{\r\n  \"greeting\": \"hello, \\u202ex\",\r\n") {
+		t.Errorf("call of JSON: status %d: %q", status, seen)
+	}
+	status, seen = w.on(newTerminal(t), "", "call", "demo", "say", "--args", `{"name":"\u202ex"}`, "--json")
+	if status != 0 || !strings.Contains(seen, `"text": "hello, \u202ex"`) {
+		t.Errorf("call --json: status %d: %q", status, seen)
+	}
+}
+
+func TestSignalAtThePromptIsANo(t *testing.T) {
+	w := newWorld(t, sharedCache)
+	term := newTerminal(t)
+	cmd := w.command("install", filepath.Join(w.ext, "demo"))
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = term.process, term.process, term.process
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the question", func() bool { return strings.Contains(term.seen.String(), "Install demo") })
+	_ = cmd.Process.Signal(syscall.SIGINT)
+	if got := exitCode(cmd.Wait()); got != 130 {
+		t.Errorf("status %d, want 130: %q", got, term.seen.String())
+	}
+	assertEmpty(t, filepath.Join(w.home, "extensions"))
+	assertEmpty(t, filepath.Join(w.home, ".staging"))
+}
+
+// A call that waits for its arguments can be ended as well.
+func TestSignalWhileReadingArguments(t *testing.T) {
+	w := newWorld(t, sharedCache)
+	fifo := filepath.Join(t.TempDir(), "fifo")
+	if err := unix.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, from := range []string{"-", "@" + fifo} {
+		cmd := w.command("call", "demo", "say", "--args", from)
+		never, held, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd.Stdin = never
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the wait for input", func() bool { return waitsInPoll(cmd.Process.Pid) })
+		_ = cmd.Process.Signal(syscall.SIGINT)
+		if got := exitCode(cmd.Wait()); got != 130 {
+			t.Errorf("--args %s: status %d, want 130", from, got)
+		}
+		_, _ = never.Close(), held.Close()
+	}
+}
+
+// pollNumber is poll(2) on amd64; other machines have only ppoll(2), and no call that blocks a
+// reader at 7.
+const pollNumber = "7"
+
+// waitsInPoll reports whether a thread of a process is in poll(2).
+func waitsInPoll(pid int) bool {
+	calls, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/syscall", pid))
+	for _, path := range calls {
+		text, _ := os.ReadFile(path)
+		number, _, _ := strings.Cut(string(text), " ")
+		if number == strconv.Itoa(unix.SYS_PPOLL) || number == pollNumber {
+			return true
+		}
+	}
+	return false
+}
+
+// A reader who has left is no reason to die with children: the command ends as a pipe does.
+func TestReaderOfResultsHasLeft(t *testing.T) {
+	w := newWorld(t, sharedCache)
+	r, wr, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = r.Close()
+	cmd := w.command("version")
+	cmd.Stdout = wr
+	var stderr watched
+	cmd.Stderr = &stderr
+	err = cmd.Run()
+	_ = wr.Close()
+	if got := exitCode(err); got != 141 || stderr.String() != "" {
+		t.Errorf("status %d, stderr %q; want 141 and silence", got, stderr.String())
+	}
+}

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/loomext/loomext/build"
+	"github.com/loomext/loomext/cmd/loomext/internal/escape"
+	"github.com/loomext/loomext/install"
+	"github.com/loomext/loomext/jail"
+	"github.com/loomext/loomext/vet"
+)
+
+// streams is what a command reads and writes, and the environment it looks at.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+	env      func(string) string
+}
+
+// cli is one run of the command: its streams and the flags that every command has.
+type cli struct {
+	streams
+	home string
+
+	jailNotice sync.Once
+	progress   *progress
+}
+
+// run carries out one command line and returns its exit status. It leaves no goroutine,
+// process or file behind that it does not document.
+func run(ctx context.Context, args []string, s streams) int {
+	c := &cli{streams: s}
+	c.progress = newProgress(s.err, terminalWidth(s.err), s.env)
+	root := c.root()
+	root.SetArgs(args)
+	root.SetIn(s.in)
+	root.SetOut(s.out)
+	root.SetErr(s.err)
+
+	err := root.ExecuteContext(ctx)
+	c.progress.clear()
+	if err == nil {
+		return statusOK
+	}
+	var ran *ranError
+	if !errors.As(err, &ran) {
+		// Whatever fails before a command's own function is the command line's fault.
+		err = usagef("%s", err)
+	}
+	status := exitStatus(ctx, err)
+	c.report(ctx, status, err)
+	return status
+}
+
+// ranError marks an error of a command's own function.
+type ranError struct{ error }
+
+func (e *ranError) Unwrap() error { return e.error }
+
+// ran wraps a command's function so that its errors can be told from those of its flags.
+func ran(f func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := f(cmd, args); err != nil {
+			return &ranError{err}
+		}
+		return nil
+	}
+}
+
+// report prints the lines of an error.
+func (c *cli) report(ctx context.Context, status int, err error) {
+	var (
+		signaled *signalError
+		own      *statusError
+	)
+	text := err.Error()
+	switch {
+	case errors.As(context.Cause(ctx), &signaled):
+		text = "host: " + signaled.Error()
+	case status == statusSignal+int(syscall.SIGPIPE), errors.As(err, &own):
+		return
+	case status == statusUsage:
+		text = "usage: " + text
+	case status == statusDeclined:
+		text = "install: " + text
+	case status == statusInternal:
+		text = "internal: " + text
+	}
+	c.errorf("%s\n", escape.Block(text))
+}
+
+// store is the store that --home or the environment names.
+func (c *cli) store() (*install.Store, error) {
+	home, err := c.home, error(nil)
+	if home == "" {
+		home, err = install.DefaultHome()
+	} else {
+		home, err = filepath.Abs(home)
+	}
+	if err != nil {
+		return nil, &install.Error{Layer: install.LayerRecord, Err: err}
+	}
+	return install.Open(home), nil
+}
+
+// noteJail says, once a command, which walls do not stand around what runs or ran.
+func (c *cli) noteJail(report jail.Report) {
+	if warning := report.Warning(); warning != "" {
+		c.jailNotice.Do(func() { c.errorf("%s\n", escape.Line(warning)) })
+	}
+}
+
+// jailLines is a jail's report for people, escaped: one line a layer.
+func jailLines(report jail.Report) []string {
+	lines := make([]string, len(report.Layers))
+	for i, layer := range report.Layers {
+		lines[i] = escape.Line(layer.Name) + ": " + escape.Line(layer.State)
+		if layer.Reason != "" {
+			lines[i] += " (" + escape.Line(layer.Reason) + ")"
+		}
+	}
+	return orNoneLines(lines)
+}
+
+// builder builds in the user's cache directory, and tells of the steps that take seconds.
+func (c *cli) builder() *build.Builder {
+	return &build.Builder{
+		Std: standardPackages(),
+		Progress: func(line string) {
+			c.progress.layer(install.Progress{Layer: install.LayerCompile, Text: line})
+		},
+	}
+}
+
+// standardPackages is the part of the seam that is of the standard library: the first word of
+// any other import path is a host with a dot.
+func standardPackages() []string {
+	return slices.DeleteFunc(vet.CurrentSeam().Allow, func(path string) bool {
+		first, _, _ := strings.Cut(path, "/")
+		return strings.Contains(first, ".")
+	})
+}
+
+// noteForeignRun is noteJail for a run whose report nobody hands back. A wall that is not
+// known to stand does not.
+func (c *cli) noteForeignRun() { c.noteJail(jail.Report{}) }
+
+// showProgress shows the layers of an install.
+func (c *cli) showProgress(news install.Progress) { c.progress.layer(news) }
+
+// showStep shows what is under way on a terminal, and nothing elsewhere: the result of a
+// verification lists its checks.
+func (c *cli) showStep(news install.Progress) {
+	if news.Done {
+		c.progress.clear()
+	} else if c.progress.width > 0 {
+		c.progress.layer(news)
+	}
+}
+
+// terminalWidth is the number of columns of the terminal that w is, or 0 when it is none.
+func terminalWidth(w io.Writer) int {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil || width <= 0 {
+		const usual = 80
+		return usual
+	}
+	return width
+}
+
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}

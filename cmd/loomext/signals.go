@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// signalError is the cause of a context that a signal ended.
+type signalError struct{ signal syscall.Signal }
+
+func (e *signalError) Error() string {
+	return fmt.Sprintf("stopped by %s before it was done", signalName(e.signal))
+}
+
+func signalName(s syscall.Signal) string {
+	switch s {
+	case syscall.SIGINT:
+		return "SIGINT"
+	case syscall.SIGTERM:
+		return "SIGTERM"
+	case syscall.SIGHUP:
+		return "SIGHUP"
+	}
+	return s.String()
+}
+
+// withSignals gives a context that ends with the first SIGINT, SIGTERM or SIGHUP. Later
+// signals change nothing: what ends a command is bounded in time, and cutting it short would
+// leave the children and directories that it is about to remove.
+//
+// SIGPIPE is taken so that a reader who left, of stdout or stderr, is an error of the write
+// and not the death of a process with children.
+func withSignals() (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	arrived := make(chan os.Signal, 1)
+	signal.Notify(arrived, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	pipe := make(chan os.Signal, 1)
+	signal.Notify(pipe, syscall.SIGPIPE)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		select {
+		case s := <-arrived:
+			number, ok := s.(syscall.Signal)
+			if !ok {
+				number = syscall.SIGINT
+			}
+			cancel(&signalError{signal: number})
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		cancel(nil)
+		<-done
+		// The signals stay taken: the process is about to exit with a status of its own.
+	}
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/loomext/loomext/install"
+	"github.com/loomext/loomext/internal/wire"
+	"github.com/loomext/loomext/satellite"
+)
+
+// The exit statuses beside those of the layers, which [install.Layer.ExitStatus] has.
+const (
+	statusOK       = 0
+	statusInternal = 1
+	statusUsage    = 2
+	statusRefused  = 3
+	statusCrashed  = 4
+	statusDeadline = 5
+	statusGone     = 6
+	statusArgs     = 7
+	statusDeclined = 20
+	// statusSignal is added to the number of the signal that ended a command, as shells do.
+	statusSignal = 128
+)
+
+// usageError is a command line that cannot be carried out as it stands.
+type usageError struct{ text string }
+
+func (e *usageError) Error() string { return e.text }
+
+func usagef(format string, args ...any) error {
+	return &usageError{text: fmt.Sprintf(format, args...)}
+}
+
+// statusError is an outcome with a status of its own whose lines are printed already, or
+// which has none.
+type statusError struct{ status int }
+
+func (e *statusError) Error() string { return fmt.Sprintf("exit status %d", e.status) }
+
+// argumentsError is arguments that do not fit a tool's schema.
+type argumentsError struct {
+	extension, tool string
+	faults          []argumentFault
+}
+
+// argumentFault is one disagreement of arguments with a schema. Its JSON shape is documented
+// in docs/cli.md.
+type argumentFault struct {
+	Pointer string `json:"pointer"` // RFC 6901; empty for the whole document
+	Msg     string `json:"msg"`
+}
+
+func (e *argumentsError) Error() string {
+	lines := make([]string, len(e.faults))
+	for i, fault := range e.faults {
+		at := fault.Pointer
+		if at == "" {
+			at = "(the whole)"
+		}
+		lines[i] = fmt.Sprintf("host: %s %s: arguments: %s: %s", e.extension, e.tool, at, fault.Msg)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// exitStatus is the status of a command that ended with err under ctx.
+func exitStatus(ctx context.Context, err error) int {
+	var (
+		own      *statusError
+		signaled *signalError
+		usage    *usageError
+		grant    *install.GrantError
+		args     *argumentsError
+		fault    *satellite.Error
+		refusal  *install.Error
+	)
+	switch {
+	case err == nil:
+		return statusOK
+	case errors.As(context.Cause(ctx), &signaled):
+		return statusSignal + int(signaled.signal)
+	case errors.Is(err, syscall.EPIPE):
+		return statusSignal + int(syscall.SIGPIPE)
+	case errors.As(err, &own):
+		return own.status
+	case errors.Is(err, install.ErrDeclined):
+		return statusDeclined
+	case errors.As(err, &usage), errors.As(err, &grant):
+		return statusUsage
+	case errors.As(err, &args):
+		return statusArgs
+	case errors.As(err, &fault):
+		return invocationStatus(fault.Code)
+	case errors.As(err, &refusal):
+		return refusal.Layer.ExitStatus()
+	}
+	return statusInternal
+}
+
+// invocationStatus groups the codes an invocation can end with. A code that is not listed is
+// an answer of the extension's own, and so a refusal.
+func invocationStatus(code string) int {
+	switch code {
+	case wire.CodeCrashed, wire.CodeUnencodable:
+		return statusCrashed
+	case wire.CodeDeadline:
+		return statusDeadline
+	case wire.CodeGone, wire.CodeProtocol, wire.CodeBusy, wire.CodeBadKind,
+		wire.CodeUnknownTool, wire.CodeUnhandled, wire.CodeMismatchedHook:
+		return statusGone
+	case wire.CodeBadArguments:
+		return statusArgs
+	case wire.CodeCancelled:
+		return statusInternal
+	}
+	return statusRefused
+}
+
+// exitStatuses is what `loomext help exitcodes` prints.
+const exitStatuses = `Every command of loomext ends with one of these:
+
+   0  it was done
+   1  an internal fault
+   2  usage: the command line cannot be carried out as it stands
+
+  An invocation (loomext call):
+   3  the extension refused it
+   4  the extension crashed, or made a result that has no encoding
+   5  it missed its deadline
+   6  its satellite was gone, or did not keep to the protocol
+   7  the arguments are no JSON or do not fit the tool's schema; nothing was started
+
+  The layer that refused (install, check, verify, show, remove, inspect, call):
+  10  fetch       the source cannot be read
+  11  extract     the source holds what no tree may hold: links, odd names, too much
+  12  manifest    extension.toml, its schemas, or --set
+  13  vetting     the source imports, names or contains what no extension may
+  14  generate    the entry of the satellite cannot be rendered
+  15  compile     the build failed, or what it made is not what was declared
+  16  record      the store or a record in it: not installed, damaged, not writable
+  17  verify      a check of what is installed failed
+  18  jail        what has to run cannot be confined
+  19  host        a satellite cannot be started
+
+  20  the operator said no, or could not be asked: no terminal and neither --yes nor --grant
+
+ 128+n  signal n ended it (130 for SIGINT, 143 for SIGTERM, 141 for a reader who left)
+`
+
+func exitcodesTopic() *cobra.Command {
+	return &cobra.Command{
+		Use:   "exitcodes",
+		Short: "The exit statuses of every command",
+		Long:  exitStatuses,
+	}
+}

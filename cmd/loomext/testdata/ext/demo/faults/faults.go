@@ -1,0 +1,32 @@
+package faults
+
+import (
+	"github.com/loomext/loomext/prelude/cap/clock"
+	"github.com/loomext/loomext/prelude/ext"
+)
+
+type query struct {
+	How string `json:"how"`
+}
+
+var Run = ext.Typed(func(ctx ext.Ctx, q query) (ext.Outcome, error) {
+	switch q.How {
+	case "refuse":
+		return ext.Outcome{}, ext.Refuse("not %s;\nmanifest: ask again\x1b[31m", q.How)
+	case "panic":
+		panic("the tool fell over")
+	case "die":
+		go func() { panic("a goroutine fell over") }()
+		<-ctx.Done()
+	case "spin":
+		ctx.Report("spinning")
+		for {
+		}
+	case "effect":
+		_, err := clock.Now(ctx)
+		return ext.Outcome{}, err
+	case "json":
+		return ext.Outcome{Content: []ext.Content{ext.JSONContent{Value: []byte("{")}}}, nil
+	}
+	return ext.Text("no fault"), nil
+})

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/loomext/loomext/cmd/loomext/internal/escape"
+	"github.com/loomext/loomext/install"
+)
+
+// verifyResult is what verify --json prints. docs/cli.md describes it.
+type verifyResult struct {
+	OK         bool                   `json:"ok"`
+	Extensions []install.Verification `json:"extensions"`
+}
+
+func (c *cli) verifyCommand() *cobra.Command {
+	var all, noRebuild, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "verify <name>… | --all",
+		Short: "Prove that what is installed is what was approved",
+		Long: `verify derives again what an install says of itself: link, record, digests, manifest,
+approval and seam, then vets the installed source anew and, where the recorded toolchain is
+there, builds it again, which must give the same bytes. It writes nothing into the store.
+
+A check that cannot be made is "skipped", with the reason; only a check that fails fails the
+verification. An empty store fails --all: a CI step that verifies nothing proves nothing.
+
+Exit statuses: 0 no check failed; 2 usage; 16 not installed, or nothing is; 17 a check
+failed. See "loomext help exitcodes".`,
+		Example:           "  loomext verify units\n  loomext verify --all --no-rebuild\n  loomext verify --all --json",
+		ValidArgsFunction: c.completeNames(-1),
+		Args: func(_ *cobra.Command, args []string) error {
+			switch {
+			case all && len(args) > 0:
+				return usagef("verify takes names or --all, not both")
+			case !all && len(args) == 0:
+				return usagef("verify wants the names of extensions, or --all")
+			}
+			return nil
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&all, "all", false, "verify everything that is installed")
+	flags.BoolVar(&noRebuild, "no-rebuild", false, "do not build again; the check says so")
+	flags.BoolVar(&asJSON, "json", false, "print every check as JSON")
+	cmd.RunE = ran(func(cmd *cobra.Command, args []string) error {
+		return c.verify(cmd.Context(), args, !noRebuild, asJSON)
+	})
+	return cmd
+}
+
+// verify checks the named extensions, or all where no name is given.
+func (c *cli) verify(ctx context.Context, names []string, rebuild, asJSON bool) error {
+	store, err := c.store()
+	if err != nil {
+		return err
+	}
+	if len(names) == 0 {
+		if names, err = allNames(store); err != nil {
+			return err
+		}
+	}
+	result := verifyResult{OK: true, Extensions: []install.Verification{}}
+	var text strings.Builder
+	for _, name := range names {
+		v, err := store.Verify(ctx, name, install.VerifyOptions{
+			Rebuild: rebuild, Builder: c.builder(), Progress: c.showStep,
+		})
+		if err != nil {
+			return err
+		}
+		if rebuilt(v) {
+			c.noteForeignRun()
+		}
+		result.OK = result.OK && v.OK
+		result.Extensions = append(result.Extensions, v)
+		verificationText(&text, v)
+	}
+	if asJSON {
+		err = c.printJSON(result)
+	} else {
+		err = c.printf("%s", text.String())
+	}
+	if err == nil && !result.OK {
+		for _, v := range result.Extensions {
+			c.reportFailed(v)
+		}
+		err = &statusError{status: install.LayerVerify.ExitStatus()}
+	}
+	return err
+}
+
+// rebuilt reports whether a verification built anything.
+func rebuilt(v install.Verification) bool {
+	return slices.ContainsFunc(v.Checks, func(check install.CheckResult) bool {
+		return check.Name == "rebuild" && check.State != install.StateSkipped
+	})
+}
+
+// allNames is every name of a store. A store without any is an error.
+func allNames(store *install.Store) ([]string, error) {
+	entries, err := store.List()
+	if err != nil {
+		return nil, err
+	}
+	if len(entries) == 0 {
+		return nil, &install.Error{Layer: install.LayerRecord, Err: fmt.Errorf(
+			"nothing is installed in %s, so there is nothing to verify; install an extension first, or name another --home", store.Home())}
+	}
+	names := make([]string, len(entries))
+	for i, entry := range entries {
+		names[i] = entry.Name
+	}
+	return names, nil
+}
+
+// verificationText adds the checks of one extension, escaped.
+func verificationText(w *strings.Builder, v install.Verification) {
+	verdict := "ok"
+	if !v.OK {
+		verdict = "FAILED"
+	}
+	w.WriteString(strings.TrimRight(escape.Line(v.Name)+" "+escape.Line(v.Version), " ") + ": " + verdict + "\n")
+	rows := make([][]string, len(v.Checks))
+	for i, check := range v.Checks {
+		rows[i] = []string{"  " + check.Name, check.State, escape.Line(check.Detail)}
+	}
+	table(w, rows)
+}
+
+// reportFailed prints an error line for every check that failed.
+func (c *cli) reportFailed(v install.Verification) {
+	for _, check := range v.Checks {
+		if check.State == install.StateFailed {
+			c.errorf("verify: %s: %s: %s\n", escape.Line(v.Name), check.Name, escape.Indented(check.Detail, "  "))
+		}
+	}
+}

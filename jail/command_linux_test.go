@@ -1,0 +1,312 @@
+package jail
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+const megabyte = 1 << 20
+
+func TestExitStatusAndSignalAreNamed(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"exit", "0"}, "exit status 0"},
+		{[]string{"exit", "3"}, "exit status 3"},
+		{[]string{"segv"}, "exit status 2"}, // the Go runtime reports it itself
+	} {
+		exit := mustWait(t, mustStart(t, Spec{Args: c.args}))
+		if exit.String() != c.want || exit.OK() != (c.want == "exit status 0") {
+			t.Errorf("%v: %v, want %s", c.args, exit, c.want)
+		}
+	}
+	shell := mustStart(t, Spec{Path: "/bin/sh", Args: []string{"-c", "kill -SEGV $$"}})
+	if exit := mustWait(t, shell); exit.Signal != "SIGSEGV" || exit.Code != -1 || exit.Killed {
+		t.Errorf("%+v", exit)
+	}
+}
+
+func TestBoundsEndTheProgramAndAreNamed(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "big")
+	t.Run("cpu", func(t *testing.T) {
+		exit := mustWait(t, mustStart(t, Spec{Args: []string{"spin"}, Limits: Limits{CPU: time.Second}}))
+		if exit.Bound != BoundCPU || exit.Killed || exit.String() != "SIGKILL (cpu limit)" {
+			t.Errorf("%+v", exit)
+		}
+	})
+	t.Run("memory", func(t *testing.T) {
+		exit := mustWait(t, mustStart(t, Spec{Args: []string{"heap"}, Limits: Limits{DataBytes: DataFloor + 64*megabyte}}))
+		if exit.Bound != BoundMemory || exit.Code != 2 || exit.ResidentBytes > 200*megabyte {
+			t.Errorf("%+v", exit)
+		}
+	})
+	t.Run("address space", func(t *testing.T) {
+		exit := mustWait(t, mustStart(t, Spec{Args: []string{"heap"}, Limits: Limits{AddressBytes: 2 << 30, CPU: 30 * time.Second}}))
+		if exit.Bound != BoundMemory {
+			t.Errorf("%+v", exit)
+		}
+	})
+	t.Run("file size", func(t *testing.T) {
+		c := mustStart(t, Spec{Args: []string{"file", file}, Limits: Limits{FileBytes: megabyte}})
+		if exit := mustWait(t, c); exit.Code != 5 || !strings.Contains(c.Stderr(), "file too large") {
+			t.Errorf("%+v: %s", exit, c.Stderr())
+		}
+		if info, err := os.Stat(file); err != nil || info.Size() != megabyte {
+			t.Errorf("%v, %v", info, err)
+		}
+	})
+	t.Run("file size of a program that dies of the signal", func(t *testing.T) {
+		c := mustStart(t, Spec{Path: "/bin/sh", Args: []string{"-c", "while :; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaa; done > " + file}, Limits: Limits{FileBytes: 4096}})
+		if exit := mustWait(t, c); exit.Bound != BoundFileSize && exit.OK() {
+			t.Errorf("%+v", exit)
+		}
+	})
+	t.Run("no file at all", func(t *testing.T) {
+		c := mustStart(t, Spec{Args: []string{"file", file}, Profile: Satellite})
+		if exit := mustWait(t, c); exit.Code != 5 {
+			t.Errorf("%+v", exit)
+		}
+	})
+	t.Run("descriptors", func(t *testing.T) {
+		var out bytes.Buffer
+		mustWait(t, mustStart(t, Spec{Args: []string{"fds"}, Stdout: &out, Limits: Limits{Descriptors: 20}}))
+		if n, _ := strconv.Atoi(strings.TrimSpace(out.String())); n < 5 || n > 17 {
+			t.Errorf("%q descriptors opened of 20", out.String())
+		}
+	})
+}
+
+func TestFloodOfStderrIsReadWholeAndKeptInPart(t *testing.T) {
+	c := mustStart(t, Spec{Args: []string{"flood", strconv.Itoa(64 * megabyte)}, StderrCap: 8 << 10})
+	if exit := mustWait(t, c); !exit.OK() {
+		t.Fatal(exit)
+	}
+	text := c.Stderr()
+	if len(text) > 9<<10 || !strings.HasPrefix(text, "first words\n") || !strings.HasSuffix(text, "last words\n") || !strings.Contains(text, "bytes left out") {
+		t.Errorf("%d bytes: %.40q … %q", len(text), text, text[max(0, len(text)-40):])
+	}
+}
+
+type brokenWriter struct{}
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("full") }
+
+func TestWriterThatFailsDoesNotStopTheProgram(t *testing.T) {
+	c := mustStart(t, Spec{Path: "/bin/sh", Args: []string{"-c", "i=0; while [ $i -lt 20000 ]; do echo aaaaaaaaaaaaaaaa; i=$((i+1)); done; exit 4"}, Stdout: brokenWriter{}})
+	exit, err := c.Wait()
+	if exit.Code != 4 || err == nil || !strings.Contains(err.Error(), "full") {
+		t.Errorf("%v, %v", exit, err)
+	}
+}
+
+func TestKillEndsGrandchildren(t *testing.T) {
+	for _, way := range []string{"kill", "context"} {
+		t.Run(way, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			out := newPrinted()
+			c, err := Start(ctx, Spec{Path: child, Args: []string{"family"}, Stdout: out}, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var a, b int
+			if _, err := fmt.Sscan(out.line(t), &a, &b); err != nil {
+				t.Fatal(err)
+			}
+			if !running(a) || !running(b) {
+				t.Fatal("the family is not there")
+			}
+			if way == "kill" {
+				c.Kill()
+			} else {
+				cancel()
+			}
+			if exit := mustWait(t, c); !exit.Killed || exit.Signal != "SIGKILL" {
+				t.Errorf("%+v", exit)
+			}
+			for _, pid := range []int{c.PID(), a, b} {
+				eventually(t, fmt.Sprintf("process %d ends", pid), func() bool { return !running(pid) })
+			}
+			c.Kill() // of what is gone, does nothing
+		})
+	}
+}
+
+func TestWhatALeaderLeavesBehindIsKilled(t *testing.T) {
+	out := newPrinted()
+	c := mustStart(t, Spec{Args: []string{"family", "leave"}, Stdout: out})
+	var a, b int
+	if _, err := fmt.Sscan(out.line(t), &a, &b); err != nil {
+		t.Fatal(err)
+	}
+	if exit := mustWait(t, c); !exit.OK() {
+		t.Errorf("%+v", exit)
+	}
+	for _, pid := range []int{a, b} {
+		eventually(t, fmt.Sprintf("process %d ends", pid), func() bool { return !running(pid) })
+	}
+}
+
+// A process that leaves the group and keeps the pipes open delays the end by a
+// bounded time and no more.
+func TestEscapedProcessDoesNotHoldTheEnd(t *testing.T) {
+	setsid, err := exec.LookPath("setsid")
+	if err != nil {
+		t.Skip("no setsid here")
+	}
+	out := newPrinted()
+	c := mustStart(t, Spec{Path: "/bin/sh", Args: []string{"-c", setsid + " " + child + " parent; exit 0"}, Stdout: out})
+	var a, b int
+	if _, err := fmt.Sscan(out.line(t), &a, &b); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		for _, pid := range []int{a, b} {
+			if p, err := os.FindProcess(pid); err == nil {
+				_ = p.Kill()
+			}
+		}
+	}()
+	c.Kill()
+	mustWait(t, c)
+}
+
+func TestHostsSuddenDeathEndsTheProgram(t *testing.T) {
+	host := exec.Command("/proc/self/exe", child, "sleep")
+	host.Env = append(os.Environ(), hostVariable+"=wait for death")
+	out := newPrinted()
+	host.Stdout = out
+	if err := host.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid := 0
+	for pid == 0 {
+		line := out.line(t)
+		if rest, found := strings.CutPrefix(line, "pid "); found {
+			pid, _ = strconv.Atoi(rest)
+		} else if line != "ready" {
+			t.Fatal(line)
+		}
+	}
+	if !running(pid) {
+		t.Fatal("the child is not there")
+	}
+	if err := host.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = host.Wait()
+	eventually(t, "the child ends", func() bool { return !running(pid) })
+}
+
+func TestFilesAreHandedOver(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	// The pipe's writing end twice: the child reads nothing from 3 and exits.
+	c := mustStart(t, Spec{Path: "/bin/sh", Args: []string{"-c", "echo over >&3; echo and out >&4"}, Files: []*os.File{w, w}})
+	mustWait(t, c)
+	w.Close()
+	var got bytes.Buffer
+	if _, err := got.ReadFrom(r); err != nil || got.String() != "over\nand out\n" {
+		t.Errorf("%q, %v", got.String(), err)
+	}
+}
+
+func TestStormLeavesNoTrace(t *testing.T) {
+	mustWait(t, mustStart(t, Spec{Args: []string{"exit", "0"}}))
+	descriptorsBefore, goroutinesBefore, threadsBefore := descriptors(t), runtime.NumGoroutine(), threads(t)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 50 {
+				c, err := Start(context.Background(), Spec{Path: child, Args: []string{"exit", "0"}}, Options{})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if exit, err := c.Wait(); err != nil || !exit.OK() {
+					t.Errorf("%v, %v", exit, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if after := descriptors(t); after > descriptorsBefore {
+		t.Errorf("%d descriptors, %d before", after, descriptorsBefore)
+	}
+	eventually(t, "the goroutines end", func() bool { return runtime.NumGoroutine() <= goroutinesBefore })
+	// The runtime keeps a few idle threads for the four that launch; two hundred
+	// launches must not leave a thread each.
+	if after := threads(t); after > threadsBefore+10 {
+		t.Errorf("%d threads, %d before", after, threadsBefore)
+	}
+}
+
+func TestManyCommandsShareOneThread(t *testing.T) {
+	before := threads(t)
+	var all []*Command
+	for range 30 {
+		out := newPrinted()
+		all = append(all, mustStart(t, Spec{Args: []string{"sleep"}, Stdout: out}))
+		out.line(t)
+	}
+	if after := threads(t); after > before+8 {
+		t.Errorf("%d threads for 30 commands, %d before", after, before)
+	}
+	for _, c := range all {
+		c.Kill()
+	}
+	var wg sync.WaitGroup
+	for _, c := range all {
+		for range 3 {
+			wg.Go(func() {
+				if exit, err := c.Wait(); err != nil || !exit.Killed {
+					t.Errorf("%v, %v", exit, err)
+				}
+			})
+		}
+	}
+	wg.Wait()
+}
+
+func threads(t *testing.T) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(entries)
+}
+
+func BenchmarkStart(b *testing.B) {
+	for b.Loop() {
+		c, err := Start(context.Background(), Spec{Path: child, Args: []string{"exit", "0"}, Profile: Satellite}, Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		<-c.Done()
+	}
+}
+
+func BenchmarkBareForkExec(b *testing.B) {
+	for b.Loop() {
+		cmd := exec.Command(child, "exit", "0")
+		if err := cmd.Run(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

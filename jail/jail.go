@@ -1,0 +1,222 @@
+// Package jail turns a [Spec] into a running command, and says in a [Report]
+// which walls stood around it.
+//
+// Everything foreign that the project runs goes through [Start]: the Go
+// toolchain that compiles an extension and the satellite that serves it. The
+// caller names a program, its exact arguments and environment, the descriptors
+// it inherits and its limits, and gets a [Command] to wait for or to kill.
+//
+// What stands today: limits that are set before the first instruction of the
+// program runs, a session and process group of its own, death with the host,
+// no new privileges, an environment and a descriptor table that hold what the
+// Spec says and nothing else, and a standard error that is always read and
+// never grows. What does not stand yet (namespaces, Landlock, the system call
+// filter, cgroups, a sealed executable) is listed in every Report as skipped,
+// so a caller can tell the operator and never has to change when it arrives.
+//
+// The package is not a build tool and not a supervisor: it restarts nothing,
+// knows no protocol and interprets no output.
+//
+// Invariants:
+//
+//   - No instruction of the program runs before its limits are set. The
+//     program is stopped at exec (PTRACE_TRACEME), the host sets the limits
+//     from outside and lets go. There is no intermediate program.
+//   - Every fork happens on one operating system thread, which lives at least
+//     as long as any child: the death signal follows the thread that forked,
+//     not the process.
+//   - A Command that was started is always reaped, its process group killed
+//     first, so that an identifier is never used after it was given up.
+//   - [Command.Done] closes only after the program is gone, its output was read
+//     to the end or given up after a bounded wait, and nothing of the Command
+//     is left in this process.
+//
+// A side effect on the embedding program: Start marks every descriptor of the
+// host from 3 up close-on-exec, because one that leaked would be an open door.
+// Descriptors handed on with os/exec's ExtraFiles are not affected.
+package jail
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Main is called first thing in the main function of a program that starts
+// jailed children. It is where a launch stage would take over the process. No
+// wall needs a stage today, so it returns at once.
+func Main() {}
+
+// Options say how the jail behaves on this machine, as against what one command
+// needs.
+type Options struct {
+	// Helper is the path of a loomext binary for a host program that does not
+	// call [Main]. No wall needs it today; it is kept so that callers carry it.
+	Helper string
+
+	// BestEffort accepts a launch when the host cannot stop the program before
+	// its first instruction (tracing refused). The limits are then set a moment
+	// after the start and the report calls them skipped.
+	BestEffort bool
+}
+
+// Profile is what kind of program runs. It supplies the limits a Spec leaves
+// unset, and will choose among the walls.
+type Profile uint8
+
+const (
+	// Build is a compiler run: many processes and files, no limits by default.
+	Build Profile = iota
+	// Satellite is an extension: one process that writes no file at all.
+	Satellite
+)
+
+// Nothing, as a limit, allows nothing at all, where zero means not set.
+const Nothing = -1
+
+// DataFloor is the memory a Go program needs before its first allocation, as
+// RLIMIT_DATA counts it. A data limit is this plus a budget.
+const DataFloor = 44 << 20
+
+const (
+	// A satellite holds its socket, the three standard streams and what the Go
+	// runtime opens for polling: 64 leaves room and stops a descriptor bomb.
+	satelliteDescriptors = 64
+	// Go reserves address space freely, 1.1 GB fails at once: 4 GiB is only a
+	// ceiling on page tables.
+	satelliteAddressBytes = 4 << 30
+	// A Go program's own threads count as processes; 16 is what it needs on a
+	// small machine with nothing left for a bomb.
+	satelliteProcesses = 16
+)
+
+// Limits bound what a command may use. Zero leaves a limit to the profile;
+// Nothing allows none at all.
+type Limits struct {
+	// CPU is processor time of each process, rounded up to whole seconds. The
+	// process is killed at the bound.
+	CPU time.Duration
+	// DataBytes is private writable memory: heap, stacks, anonymous mappings.
+	DataBytes int64
+	// AddressBytes is the size of the address space.
+	AddressBytes int64
+	// FileBytes is the largest size a file may be written to.
+	FileBytes int64
+	// Processes is the number of processes and threads.
+	Processes int
+	// Descriptors is one more than the highest descriptor number.
+	Descriptors int
+}
+
+func (p Profile) fill(l Limits) Limits {
+	if p != Satellite {
+		return l
+	}
+	if l.FileBytes == 0 {
+		l.FileBytes = Nothing
+	}
+	if l.Descriptors == 0 {
+		l.Descriptors = satelliteDescriptors
+	}
+	if l.AddressBytes == 0 {
+		l.AddressBytes = satelliteAddressBytes
+	}
+	if l.Processes == 0 {
+		l.Processes = satelliteProcesses
+	}
+	return l
+}
+
+// Spec is one command to run. Nothing of the host is inherited that it does not
+// name.
+type Spec struct {
+	// Path is the program, absolute. It becomes argument 0 as well.
+	Path string
+	// Args are the arguments after argument 0.
+	Args []string
+	// Env is the whole environment, as NAME=value.
+	Env []string
+	// Dir is the working directory, absolute; empty is the root directory.
+	Dir string
+	// Files become descriptors 3, 4, … of the program. The caller keeps its
+	// own and closes them when it wants to.
+	Files []*os.File
+	// Stdout takes what the program writes to descriptor 1, from one goroutine
+	// that has ended when Done closes. Nil is the null device. A Write that
+	// fails ends the taking, not the program.
+	Stdout io.Writer
+	// StderrCap is how many bytes of standard error are kept, the first and the
+	// last of them; zero is DefaultStderrCap. All of it is always read.
+	StderrCap int
+	// Limits bound the command.
+	Limits Limits
+	// ReadOnly and Writable are the paths the program may reach once the file
+	// system wall stands. They bind nothing today.
+	ReadOnly, Writable []string
+	// Profile is the kind of program.
+	Profile Profile
+}
+
+// Error is a refusal to start or a failure to watch a command.
+type Error struct {
+	Place string // the step or layer that failed, or the program
+	What  string
+	Fix   string
+	Err   error // the cause, often a syscall.Errno
+}
+
+func (e *Error) Error() string {
+	text := "jail: " + e.Place + ": " + e.What
+	if e.Err != nil {
+		text += " (" + e.Err.Error() + ")"
+	}
+	if e.Fix != "" {
+		text += "; " + e.Fix
+	}
+	return text
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// check refuses a Spec that cannot mean what its caller thinks it means.
+func (s *Spec) check() error {
+	switch {
+	case !filepath.IsAbs(s.Path):
+		return &Error{Place: "program", What: quoted(s.Path) + " is not an absolute path", Fix: "name the program by its absolute path"}
+	case s.Dir != "" && !filepath.IsAbs(s.Dir):
+		return &Error{Place: "program", What: "the working directory " + quoted(s.Dir) + " is not an absolute path", Fix: "name it by its absolute path"}
+	}
+	for _, list := range [][]string{{s.Path, s.Dir}, s.Args, s.Env} {
+		for _, text := range list {
+			if strings.IndexByte(text, 0) >= 0 {
+				return &Error{Place: "program", What: "a path, argument or variable holds a zero byte: " + quoted(text), Fix: "remove it"}
+			}
+		}
+	}
+	for _, variable := range s.Env {
+		if strings.IndexByte(variable, '=') <= 0 {
+			return &Error{Place: "environment", What: quoted(variable) + " is not NAME=value", Fix: "give every variable a name and a value"}
+		}
+	}
+	return nil
+}
+
+// Start runs a command. It returns once the program stands behind its walls
+// and has been let go, or with an error and nothing left behind. When ctx ends
+// the command is killed; a ctx that has ended starts nothing.
+func Start(ctx context.Context, s Spec, o Options) (*Command, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, &Error{Place: s.Path, What: "not started", Err: err}
+	}
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	s.Limits = s.Profile.fill(s.Limits)
+	if s.Dir == "" {
+		s.Dir = "/"
+	}
+	return start(ctx, s, o)
+}

@@ -1,0 +1,170 @@
+package jail
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
+)
+
+// child is the program built from testdata/child, once per run.
+var child string
+
+// hostVariable makes the test binary act as a host program: it names what to do.
+const hostVariable = "JAIL_TEST_HOST"
+
+func TestMain(m *testing.M) {
+	Main()
+	if role := os.Getenv(hostVariable); role != "" {
+		os.Exit(actAsHost(role))
+	}
+	dir, err := os.MkdirTemp("", "jail-test-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	child = filepath.Join(dir, "child")
+	build := exec.Command("go", "build", "-o", child, "./testdata/child")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "building the child: %v\n%s", err, out)
+		os.Exit(1)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(dir)
+	if code == 0 {
+		if err := goleak.Find(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// actAsHost runs in a copy of the test binary.
+func actAsHost(role string) int {
+	spec := Spec{Path: os.Args[1], Args: os.Args[2:], Stdout: os.Stdout}
+	switch role {
+	case "wait for death": // to be killed while its child lives
+		c, err := Start(context.Background(), spec, Options{})
+		if err != nil {
+			fmt.Println(err)
+			return 1
+		}
+		fmt.Printf("pid %d\n", c.PID())
+		select {}
+	case "no tracing", "no tracing, best effort":
+		if err := refusePtrace(); err != nil {
+			fmt.Println(err)
+			return 1
+		}
+		c, err := Start(context.Background(), spec, Options{BestEffort: role != "no tracing"})
+		if err != nil {
+			fmt.Println(err)
+			return 3
+		}
+		_, err = c.Wait()
+		layer, _ := c.Report().Layer("descriptor limit")
+		fmt.Println(layer, err)
+		return 0
+	}
+	return 2
+}
+
+// refusePtrace puts a system call filter on this whole process that answers
+// ptrace with EPERM, as a container's profile does.
+func refusePtrace() error {
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	code := []unix.SockFilter{
+		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_PTRACE, Jf: 1},
+		{Code: unix.BPF_RET | unix.BPF_K, K: 0x00050000 | uint32(unix.EPERM)},
+		{Code: unix.BPF_RET | unix.BPF_K, K: 0x7fff0000},
+	}
+	return seccompAllThreads(code)
+}
+
+// printed collects what a program writes, for a test that waits for a line.
+type printed struct {
+	lines chan string
+	rest  []byte
+}
+
+func newPrinted() *printed { return &printed{lines: make(chan string, 64)} }
+
+func (p *printed) Write(b []byte) (int, error) {
+	p.rest = append(p.rest, b...)
+	for {
+		line, rest, found := bytes.Cut(p.rest, []byte("\n"))
+		if !found {
+			return len(b), nil
+		}
+		p.rest = rest
+		p.lines <- string(line)
+	}
+}
+
+func (p *printed) line(t *testing.T) string {
+	t.Helper()
+	select {
+	case line := <-p.lines:
+		return line
+	case <-time.After(20 * time.Second):
+		t.Fatal("the program printed nothing")
+		return ""
+	}
+}
+
+// running says whether a process exists and is not a zombie.
+func running(pid int) bool {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return false
+	}
+	_, after, _ := strings.Cut(string(stat), ") ")
+	return !strings.HasPrefix(after, "Z") && !strings.HasPrefix(after, "X")
+}
+
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	end := time.Now().Add(20 * time.Second)
+	for !holds() {
+		if time.Now().After(end) {
+			t.Fatalf("never: %s", what)
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+}
+
+func mustStart(t *testing.T, s Spec) *Command {
+	t.Helper()
+	if s.Path == "" {
+		s.Path = child
+	}
+	c, err := Start(t.Context(), s, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Kill(); <-c.Done() })
+	return c
+}
+
+func mustWait(t *testing.T, c *Command) Exit {
+	t.Helper()
+	exit, err := c.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return exit
+}

@@ -1,0 +1,97 @@
+// Package proc asks the host to run commands.
+//
+// The satellite cannot start a process. The host runs a command that begins with one
+// of the argument lists the manifest names, in its own jail, and gives back what it
+// wrote. What the host refuses is an [Error] with the host's code.
+package proc
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/loomext/loomext/prelude/cap/internal/channel"
+	"github.com/loomext/loomext/prelude/cap/report"
+)
+
+const capRun = "proc.run"
+
+// Command is what to run. There is no shell between Argv and the program.
+type Command struct {
+	Argv  []string
+	Stdin []byte
+	// Timeout is how long it may take; the host counts in milliseconds, so a part of
+	// one counts as one. Zero leaves it to the host.
+	Timeout time.Duration
+}
+
+// Result is a command that ran. An exit status other than 0 is a result, not an
+// error.
+type Result struct {
+	Exit           int
+	Stdout, Stderr []byte
+	// Truncated says that the command wrote more than the host keeps.
+	Truncated bool
+}
+
+// Error is a command that did not run to its end. It wraps a cap.Error.
+type Error struct {
+	Argv []string
+	Err  error
+}
+
+// Error names the command and the cause.
+func (e *Error) Error() string { return fmt.Sprintf("proc: run %q: %v", e.Argv, e.Err) }
+
+// Unwrap is the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Run runs a command and waits for its end.
+func Run(ctx context.Context, c Command) (Result, error) {
+	argv := make([]report.Value, 0, len(c.Argv))
+	for _, arg := range c.Argv {
+		argv = append(argv, report.String(arg))
+	}
+	v, err := channel.Call(ctx, capRun, report.Map(
+		report.Field{Key: "argv", Value: report.List(argv...)},
+		report.Field{Key: "stdin", Value: report.Bytes(c.Stdin)},
+		report.Field{Key: "timeout_ms", Value: report.Int(milliseconds(c.Timeout))},
+	))
+	if err != nil {
+		return Result{}, &Error{Argv: c.Argv, Err: err}
+	}
+	result, err := read(v)
+	if err != nil {
+		return Result{}, &Error{Argv: c.Argv, Err: report.Misshapen(capRun, err)}
+	}
+	return result, nil
+}
+
+// milliseconds rounds up, so that a short timeout does not become none.
+func milliseconds(d time.Duration) int64 {
+	ms := d.Milliseconds()
+	if d > 0 && d%time.Millisecond != 0 {
+		ms++
+	}
+	return ms
+}
+
+func read(v report.Value) (Result, error) {
+	exit, err := report.IntAt(v, "exit")
+	if err != nil {
+		return Result{}, err
+	}
+	stdout, err := report.BytesAt(v, "stdout")
+	if err != nil {
+		return Result{}, err
+	}
+	stderr, err := report.BytesAt(v, "stderr")
+	if err != nil {
+		return Result{}, err
+	}
+	truncated, err := report.BoolAt(v, "truncated")
+	if err != nil {
+		return Result{}, err
+	}
+	return Result{Exit: int(exit), Stdout: stdout, Stderr: stderr, Truncated: truncated}, nil
+}

@@ -1,0 +1,67 @@
+package report
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/loomext/loomext/internal/wire"
+	"github.com/loomext/loomext/prelude/cap"
+	"github.com/loomext/loomext/prelude/cap/internal/channel"
+)
+
+const capEmit = "report.emit"
+
+// What Ctx.Report sends.
+const (
+	// PartialName is the name of a partial.
+	PartialName = "partial"
+	// PartialType is its content type.
+	PartialType = "text/plain"
+)
+
+// Error is what a failed Emit returns. The host's own words are in the [cap.Error]
+// it wraps.
+type Error struct {
+	// Name is what was to be emitted.
+	Name string
+	Err  error
+}
+
+// Error has the name and the cause.
+func (e *Error) Error() string { return "report: emit " + strconv.Quote(e.Name) + ": " + e.Err.Error() }
+
+// Unwrap is the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Emit shows the host a named piece of output and waits for the id it is kept under.
+func Emit(ctx context.Context, name, contentType string, data []byte) (id string, err error) {
+	v, err := channel.Call(ctx, capEmit, emission(name, contentType, Bytes(data)))
+	if err != nil {
+		return "", &Error{Name: name, Err: err}
+	}
+	id, err = StringAt(v, "id")
+	if err != nil {
+		return "", &Error{Name: name, Err: Misshapen(capEmit, err)}
+	}
+	return id, nil
+}
+
+// Partial shows the host a line of progress and waits for nothing. One that cannot be
+// sent is lost, and nobody hears of it.
+func Partial(ctx context.Context, text string) {
+	channel.Post(ctx, capEmit, emission(PartialName, PartialType, Bytes([]byte(text))))
+}
+
+func emission(name, contentType string, data Value) Value {
+	return Map(
+		Field{Key: "name", Value: String(name)},
+		Field{Key: "content_type", Value: String(contentType)},
+		Field{Key: "bytes", Value: data},
+	)
+}
+
+// Misshapen is the capability error for an answer whose value is not what the
+// capability promises.
+func Misshapen(capability string, err error) error {
+	return &cap.Error{Code: wire.CodeProtocol, Msg: "the host's answer to " + capability + " is not one: " + err.Error()}
+}

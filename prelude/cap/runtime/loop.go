@@ -1,0 +1,284 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/loomext/loomext/internal/wire"
+	"github.com/loomext/loomext/prelude/cap/internal/channel"
+)
+
+// exitGrace is how long a loop that ends waits for the function it was running. Its
+// context has ended, so one that listens is back at once; one that does not listen
+// ends with the process.
+const exitGrace = 100 * time.Millisecond
+
+// Loop serves one host over transport until the host ends it, and closes transport. It
+// returns nil after the end of the stream or a cancel of 0, what ended ctx if that did,
+// and otherwise the fault.
+//
+// The transport's Close must unblock its Read and Write, as that of a socket does. A
+// process serves one loop at a time; a second is refused with an error.
+func Loop(ctx context.Context, transport io.ReadWriteCloser, answer func(Asked) Answer) error {
+	l := &loop{
+		transport: transport,
+		answer:    answer,
+		reader:    wire.NewReader(transport, wire.Satellite),
+		turn:      make(chan struct{}, 1),
+		done:      make(chan struct{}),
+	}
+	l.conn = channel.NewConn(transport, l.lost)
+	remove, err := channel.Install(l.conn)
+	if err != nil {
+		transport.Close()
+		return err
+	}
+	defer remove()
+	stop := context.AfterFunc(ctx, func() { l.end(context.Cause(ctx)) })
+	defer stop()
+
+	l.workers.Add(1)
+	go l.work()
+	<-l.done
+	l.settle()
+	return l.fault
+}
+
+// loop is one run of Loop.
+//
+// Its goroutines take turns as leader and followers. The one that reads a hook_call
+// lets another go on reading and runs the answer itself, so a question is never
+// handed from one goroutine to the next on its way. At most one idle goroutine is
+// kept to take over.
+type loop struct {
+	transport io.ReadWriteCloser
+	conn      *channel.Conn
+	answer    func(Asked) Answer
+	reader    *wire.Reader // used only by whoever has the turn
+
+	// turn is the right to read, on its way from one goroutine to the next.
+	turn    chan struct{}
+	workers sync.WaitGroup
+
+	// mu guards what follows. It is held while a result is written, which makes that
+	// and becoming idle one step for whoever read the next hook_call.
+	mu    sync.Mutex
+	open  *channel.Invocation
+	spare bool // a goroutine waits for the turn, or is about to
+	ended bool
+
+	once  sync.Once
+	fault error // set before done is closed
+	done  chan struct{}
+}
+
+// work reads until it reads a hook_call, answers that, and waits for its next turn.
+func (l *loop) work() {
+	clean := false
+	defer func() {
+		if !clean { // an author's Goexit is on its way through, or a fault of ours
+			l.stumbled(recover())
+		}
+		l.workers.Done()
+	}()
+	for l.lead() {
+	}
+	clean = true
+}
+
+// lead is one turn. It reports whether there may be another.
+func (l *loop) lead() bool {
+	for {
+		frame, err := l.reader.Read()
+		if err != nil {
+			l.end(streamFault(err))
+			return false
+		}
+		switch frame.Kind {
+		case wire.KindCapResult:
+			l.conn.Deliver(frame.ID, frame.Result)
+		case wire.KindCancel:
+			if frame.ID == 0 {
+				l.end(nil)
+				return false
+			}
+			l.cancel(frame.ID)
+		case wire.KindHookCall:
+			if inv := l.accept(frame.ID, &frame.Call); inv != nil {
+				return l.run(inv, Asked{
+					Invocation: Invocation{Kind: Kind(frame.Call.Kind), Name: frame.Call.Name},
+					Args:       frame.Call.Args,
+					DeadlineMS: frame.Call.DeadlineMS,
+					ctx:        inv,
+				})
+			}
+		}
+	}
+}
+
+// accept opens the invocation of a hook_call and passes the turn on, or answers why it
+// does not.
+func (l *loop) accept(id int64, call *wire.HookCall) *channel.Invocation {
+	l.mu.Lock()
+	if l.open != nil || l.ended {
+		l.mu.Unlock()
+		l.refuse(id, wire.CodeBusy, "another invocation is open; wait for its answer")
+		return nil
+	}
+	switch Kind(call.Kind) {
+	case Tool, Event, Command:
+	default:
+		l.mu.Unlock()
+		l.refuse(id, wire.CodeBadKind, fmt.Sprintf("a satellite answers tool, event and command, not %.64q", call.Kind))
+		return nil
+	}
+	inv := l.conn.Open(id, call.Token, call.DeadlineMS)
+	l.open = inv
+	spare := l.spare
+	l.spare = false
+	l.mu.Unlock()
+	if spare {
+		l.turn <- struct{}{}
+	} else {
+		l.workers.Add(1)
+		go l.work()
+	}
+	return inv
+}
+
+// refuse answers a hook_call that opens nothing.
+func (l *loop) refuse(id int64, code, msg string) {
+	if err := l.conn.Refuse(id, wire.Fault{Code: code, Msg: msg}); err != nil {
+		l.end(streamFault(err))
+	}
+}
+
+// run has the invocation answered and waits for the next turn. It reports whether one
+// came.
+func (l *loop) run(inv *channel.Invocation, asked Asked) bool {
+	if !l.answered(inv, asked) {
+		return false
+	}
+	<-l.turn
+	return !l.over()
+}
+
+// answered runs the answering function and writes what it returns. A function that
+// never returns, because it panicked or ended its goroutine, is answered all the same.
+// It reports whether the goroutine stays to take over from the next leader.
+func (l *loop) answered(inv *channel.Invocation, asked Asked) (stay bool) {
+	returned := false
+	defer func() {
+		if returned {
+			return
+		}
+		text := "the answer panicked"
+		defer func() { // whatever the panic value's own methods do
+			stay = l.finish(inv, wire.Result{Fault: wire.Fault{Code: wire.CodeCrashed, Msg: text}}, false)
+		}()
+		text = crash(recover())
+	}()
+	answer := l.answer(asked)
+	returned = true
+	return l.finish(inv, answer.result(), true)
+}
+
+// finish writes the result of the open invocation and makes the loop idle.
+func (l *loop) finish(inv *channel.Invocation, r wire.Result, stay bool) bool {
+	l.mu.Lock()
+	err := inv.Answer(r)
+	l.open = nil
+	stay = stay && !l.spare && !l.ended && err == nil
+	if stay {
+		l.spare = true
+	}
+	l.mu.Unlock()
+	inv.End()
+	if err != nil {
+		l.end(streamFault(err))
+	}
+	return stay
+}
+
+// cancel ends the context of the invocation with this id, if it is the open one.
+func (l *loop) cancel(id int64) {
+	l.mu.Lock()
+	inv := l.open
+	l.mu.Unlock()
+	if inv != nil && inv.ID() == id {
+		inv.End()
+	}
+}
+
+// lost is told of a call that could not be written.
+func (l *loop) lost(err error) { l.end(streamFault(err)) }
+
+// end ends the loop, the first time it is called.
+func (l *loop) end(fault error) {
+	l.once.Do(func() {
+		l.fault = fault
+		l.transport.Close() // before the lock, which a blocked write may hold
+		l.conn.Close()
+		l.mu.Lock()
+		l.ended = true
+		inv := l.open
+		l.mu.Unlock()
+		if inv != nil {
+			inv.End()
+		}
+		select {
+		case l.turn <- struct{}{}: // wakes the spare, if there is one
+		default:
+		}
+		close(l.done)
+	})
+}
+
+func (l *loop) over() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.ended
+}
+
+// settle waits for the goroutines, but not forever: an author's function may never
+// come back.
+func (l *loop) settle() {
+	all := make(chan struct{})
+	go func() {
+		l.workers.Wait()
+		close(all)
+	}()
+	grace := time.NewTimer(exitGrace)
+	defer grace.Stop()
+	select {
+	case <-all:
+	case <-grace.C:
+	}
+}
+
+// stumbled is called where a worker ends other than by returning. After an author's
+// Goexit another worker has the turn already and all is well. A panic is one of ours.
+func (l *loop) stumbled(panicked any) {
+	if panicked != nil {
+		l.end(fmt.Errorf("an internal fault: %.200v", panicked))
+	}
+}
+
+// streamFault is what an error of the stream means to the loop: nil where it only says
+// that the host is gone.
+func streamFault(err error) error {
+	var refused *wire.ProtocolError
+	switch {
+	case errors.Is(err, io.EOF), hungUp(err):
+		return nil
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return errors.New("the stream ended inside a frame")
+	case errors.As(err, &refused):
+		return err
+	}
+	return fmt.Errorf("the stream failed: %w", err)
+}

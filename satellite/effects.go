@@ -1,0 +1,205 @@
+package satellite
+
+import (
+	"context"
+	"crypto/subtle"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/loomext/loomext/internal/wire"
+)
+
+const (
+	// maxEffects is how many effects may be open at once: more than any honest
+	// fan-out over one socket gains from.
+	maxEffects = 64
+	// maxEffectMemory is what the frames of the open effects may hold: one of
+	// the largest frame with as many values as fit it, and room for others.
+	maxEffectMemory = 64 << 20
+	// valueMemory is what one decoded value costs beside its bytes.
+	valueMemory = 128
+
+	capReport = "report.emit"
+)
+
+// CapCall is one effect that the satellite asks for, authorized and in time.
+type CapCall struct {
+	Invocation int64 // which of the satellite's invocations asks, from 1
+	Cap        string
+	Args       wire.Value // a map; it aliases the frame it came in
+	DeadlineMS int64      // what is left of the call, in milliseconds
+}
+
+// Effects performs an effect and returns its result. It is called from many
+// goroutines at once. Its context ends when the satellite calls the effect off,
+// when the invocation is answered, cancelled or out of time, and when the
+// satellite ends; it must then return soon, for the satellite is not done
+// before it has. A result nobody waits for any longer is not sent.
+//
+// report.emit alone is called on the goroutine that reads the satellite's
+// frames, so that reports keep their order and come before the answer that
+// follows them. It must not block for long.
+type Effects func(ctx context.Context, call CapCall) wire.Result
+
+// Failed is a result that is a failure.
+func Failed(code, msg string) wire.Result {
+	return wire.Result{Fault: wire.Fault{Code: code, Msg: msg}}
+}
+
+func noEffects(_ context.Context, call CapCall) wire.Result {
+	return Failed(wire.CodeUnavailable, call.Cap+" is not served by this host")
+}
+
+// ReportOnly serves report.emit through a function and answers unavailable to
+// everything else. The data aliases a frame: it may be kept, not changed.
+func ReportOnly(emit func(name, contentType string, data []byte)) Effects {
+	var count atomic.Int64
+	return func(ctx context.Context, call CapCall) wire.Result {
+		if call.Cap != capReport {
+			return noEffects(ctx, call)
+		}
+		name, nameOK := text(call.Args, "name")
+		contentType, typeOK := text(call.Args, "content_type")
+		raw, _ := call.Args.Get("bytes")
+		data, dataOK := raw.AsBin()
+		if !nameOK || !typeOK || !dataOK {
+			return Failed(wire.CodeInvalidArgument, "report.emit takes name: str, content_type: str, bytes: bin")
+		}
+		emit(name, contentType, data)
+		id := "report-" + strconv.FormatInt(count.Add(1), 10)
+		return wire.Result{OK: true, Value: wire.Map(wire.Field{Key: "id", Value: wire.String(id)})}
+	}
+}
+
+func text(args wire.Value, key string) (string, bool) {
+	v, ok := args.Get(key)
+	if !ok {
+		return "", false
+	}
+	return v.AsString()
+}
+
+// effect is one open cap_call.
+type effect struct {
+	id, invocation int64
+	cancel         context.CancelFunc
+	calledOff      bool
+	charge         int64
+}
+
+// asked judges a cap_call. False is the end of the satellite.
+func (s *Satellite) asked(id int64, c wire.CapCall, size int64) bool {
+	charge := size + valueMemory*values(c.Args)
+	left := wire.Left(c.DeadlineMS)
+	s.mu.Lock()
+	if s.fate != nil {
+		s.mu.Unlock()
+		return false
+	}
+	if _, twice := s.effects[id]; twice {
+		s.mu.Unlock()
+		s.violated("cap_call " + strconv.FormatInt(id, 10) + " is open already")
+		return false
+	}
+	now := time.Now()
+	var refusal wire.Result
+	switch {
+	case !s.authorizes(c.Token, now):
+		refusal = Failed(wire.CodeUnauthorized, "no invocation with this token is open")
+	case len(s.effects) >= maxEffects:
+		refusal = Failed(wire.CodePolicy, "more than "+strconv.Itoa(maxEffects)+" effects at once")
+	case s.charged+charge > maxEffectMemory:
+		refusal = Failed(wire.CodePolicy, "the effects that are open hold more than "+strconv.Itoa(maxEffectMemory>>20)+" MiB")
+	case left == 0:
+		refusal = Failed(wire.CodeDeadline, "no time was left for "+strconv.QuoteToASCII(c.Cap))
+	}
+	if refusal.Fault.Code != "" {
+		s.mu.Unlock()
+		s.reply(id, refusal)
+		return true
+	}
+	if s.call.effects == nil {
+		s.call.effects, s.call.end = context.WithDeadline(s.call.caller, s.call.deadline)
+	}
+	left = min(left, s.call.deadline.Sub(now))
+	ctx, cancel := context.WithTimeout(s.call.effects, left)
+	e := &effect{id: id, invocation: s.call.id, cancel: cancel, charge: charge}
+	s.effects[id] = e
+	s.charged += charge
+	s.running.Add(1)
+	s.mu.Unlock()
+	call := CapCall{Invocation: e.invocation, Cap: c.Cap, Args: c.Args, DeadlineMS: left.Milliseconds()}
+	if c.Cap == capReport {
+		s.perform(ctx, e, call)
+	} else {
+		go s.perform(ctx, e, call)
+	}
+	return true
+}
+
+// authorizes compares in constant time. s.mu is held.
+func (s *Satellite) authorizes(token []byte, now time.Time) bool {
+	return s.open && now.Before(s.call.deadline) && subtle.ConstantTimeCompare(token, s.call.token[:]) == 1
+}
+
+// perform runs an effect and sends its result if somebody still waits for it.
+func (s *Satellite) perform(ctx context.Context, e *effect, call CapCall) {
+	defer s.running.Done()
+	result := s.serve(ctx, call)
+	e.cancel()
+	s.mu.Lock()
+	delete(s.effects, e.id)
+	s.charged -= e.charge
+	wanted := s.open && s.call.id == e.invocation && !e.calledOff && s.fate == nil
+	s.mu.Unlock()
+	if wanted {
+		s.reply(e.id, result)
+	}
+}
+
+// reply writes a cap_result. A satellite that does not read it holds up the
+// writer until it is destroyed or closed.
+func (s *Satellite) reply(id int64, r wire.Result) {
+	c := s.channel
+	c.mu.Lock()
+	frame, err := wire.AppendResult(c.buf[:0], wire.KindCapResult, id, r)
+	if err != nil {
+		frame, err = wire.AppendResult(c.buf[:0], wire.KindCapResult, id, Failed(wire.CodeTooLarge, err.Error()))
+	}
+	if err == nil {
+		err = c.write(frame)
+		c.keep(frame)
+	}
+	c.mu.Unlock()
+	if err != nil {
+		s.hangUp(false)
+	}
+}
+
+// calledOff ends an effect that the satellite no longer wants.
+func (s *Satellite) calledOff(id int64) {
+	s.mu.Lock()
+	e := s.effects[id]
+	if e != nil {
+		e.calledOff = true
+	}
+	s.mu.Unlock()
+	if e != nil {
+		e.cancel()
+	}
+}
+
+// values counts the elements and entries below a value.
+func values(v wire.Value) int64 {
+	var n int64
+	list, _ := v.AsList()
+	for i := range list {
+		n += 1 + values(list[i])
+	}
+	fields, _ := v.AsMap()
+	for i := range fields {
+		n += 1 + values(fields[i].Value)
+	}
+	return n
+}

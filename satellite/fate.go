@@ -1,0 +1,162 @@
+package satellite
+
+import (
+	"strings"
+	"time"
+
+	"github.com/loomext/loomext/internal/wire"
+)
+
+// settle ends the open invocation: its token is worth nothing from here on, for
+// a token only counts while its invocation is open, its effects are called off, and its caller has the answer. s.mu is held.
+func (s *Satellite) settle(a answer) {
+	s.open = false
+	if s.call.end != nil {
+		s.call.end()
+	}
+	s.call.caller, s.call.effects, s.call.end = nil, nil, nil
+	s.budget.Store(idleBytes)
+	s.answers <- a
+}
+
+// destroy ends the process and decides what an open invocation is told once
+// the process is gone. Only the first destruction counts.
+func (s *Satellite) destroy(why *Error) {
+	s.mu.Lock()
+	if s.fate == nil {
+		s.fate = why
+		s.reapBy = time.Now().Add(reapGrace)
+		s.arm(s.reapBy)
+	}
+	s.mu.Unlock()
+	s.command.Kill()
+}
+
+func (s *Satellite) violated(reason string) {
+	s.destroy(minted(wire.CodeProtocol, reason))
+}
+
+// hangUp notes that the satellite's end of the channel is closed. Its process
+// has a moment to exit by itself, so that the cause can be told.
+func (s *Satellite) hangUp(unsent bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if unsent {
+		s.call.unsent = true
+	}
+	if !s.lost {
+		s.lost = true
+		s.exitBy = time.Now().Add(exitGrace)
+		s.arm(s.exitBy)
+	}
+}
+
+// arm sees to it that expire runs no later than at. The timer is left to fire
+// in vain when a call ends early: that costs less than setting it for each.
+// s.mu is held.
+func (s *Satellite) arm(at time.Time) {
+	if !s.armed.IsZero() && !at.Before(s.armed) {
+		return
+	}
+	s.armed = at
+	s.timer.Reset(time.Until(at))
+}
+
+// expire is the timer's: it looks at every clock there is.
+func (s *Satellite) expire() {
+	s.mu.Lock()
+	s.armed = time.Time{}
+	now := time.Now()
+	var why *Error
+	due := func(at time.Time) bool {
+		if at.IsZero() {
+			return false
+		}
+		if now.Before(at) {
+			s.arm(at)
+			return false
+		}
+		return true
+	}
+	switch {
+	case s.fate != nil:
+		if due(s.reapBy) && s.open {
+			s.settle(answer{err: s.fate})
+		}
+	case s.lost && due(s.exitBy):
+		why = minted(wire.CodeProtocol, "the satellite closed its channel and did not exit")
+	case s.open && due(s.call.killAt):
+		why = s.call.overdue()
+	}
+	s.mu.Unlock()
+	if why != nil {
+		s.destroy(why)
+	}
+}
+
+func (c *invocation) overdue() *Error {
+	if c.cancelled {
+		return minted(wire.CodeCancelled, "the caller gave up; the satellite did not answer within "+cancelGrace.String()+" and was destroyed")
+	}
+	return minted(wire.CodeDeadline, "no answer by the deadline and "+deadlineGrace.String()+" more; the satellite was destroyed")
+}
+
+// supervise waits for the process to end, tells an open invocation, and clears
+// up.
+func (s *Satellite) supervise() {
+	<-s.command.Done()
+	// What the satellite wrote before it died still counts. A process that
+	// escaped with a copy of the socket must not hold this up.
+	timer := time.NewTimer(exitGrace)
+	select {
+	case <-s.readerDone:
+	case <-timer.C:
+	}
+	timer.Stop()
+	_ = s.channel.file.Close()
+	<-s.readerDone
+	s.mu.Lock()
+	s.lost = true
+	if s.open {
+		s.settle(answer{err: s.epitaph()})
+	}
+	s.mu.Unlock()
+	s.timer.Stop()
+	s.running.Wait()
+	close(s.done)
+}
+
+// epitaph is what the caller of an invocation is told that the process left
+// open. s.mu is held and the process is gone.
+func (s *Satellite) epitaph() *Error {
+	exit, _ := s.command.Wait()
+	switch {
+	case s.fate != nil:
+		return s.fate
+	case s.closed, exit.Killed:
+		return minted(wire.CodeCancelled, "the satellite was closed during the call")
+	case s.call.cancelled:
+		return minted(wire.CodeCancelled, "the caller gave up; the satellite ended: "+exit.String())
+	case s.call.unsent:
+		return minted(wire.CodeGone, "the satellite had ended before it was called: "+s.lastWords())
+	}
+	return minted(wire.CodeCrashed, "the satellite ended during the call: "+s.lastWords())
+}
+
+// lastWords are how the process ended and the tail of its standard error.
+func (s *Satellite) lastWords() string {
+	exit, _ := s.command.Wait()
+	text := exit.String()
+	tail := s.command.Stderr()
+	if len(tail) > crashTail {
+		tail = tail[len(tail)-crashTail:]
+		if _, whole, found := strings.Cut(tail, "\n"); found {
+			tail = whole
+		}
+		tail = "…\n" + tail
+	}
+	if tail = strings.TrimRight(tail, "\n"); tail != "" {
+		text += "\n" + strings.ToValidUTF8(tail, "\uFFFD")
+	}
+	return text
+}

@@ -1,0 +1,175 @@
+package satellite
+
+import (
+	"context"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/loomext/loomext/internal/wire"
+	"github.com/loomext/loomext/jail"
+)
+
+func TestDeathDuringACallIsACrashWithItsCause(t *testing.T) {
+	for name, pieces := range map[string][]string{
+		"panic":       {"exit status 2", "panic: the author's mistake", "main.serve"},
+		"exit 3":      {"exit status 3", "leaving early"},
+		"exit 0":      {"exit status 0", "leaving early"},
+		"crash":       {"exit status 2", "nil pointer"},
+		"signal 9":    {"SIGKILL"},
+		"half 4":      {"exit status 4"},
+		"closeexit 5": {"exit status 5"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := launch(t, Config{})
+			_, err := call(s, name, time.Hour)
+			e := failed(t, err, wire.CodeCrashed, pieces[0])
+			for _, piece := range pieces {
+				if !strings.Contains(e.Msg, piece) {
+					t.Errorf("%q lacks %q", e.Msg, piece)
+				}
+			}
+			gone(t, s)
+		})
+	}
+}
+
+func TestDeathByABoundNamesTheBound(t *testing.T) {
+	s := launch(t, Config{Limits: jail.Limits{CPU: time.Second}})
+	_, err := call(s, "spin", time.Minute)
+	failed(t, err, wire.CodeCrashed, "cpu limit")
+}
+
+func TestAnswerThatCameBeforeTheDeathCounts(t *testing.T) {
+	for range 20 {
+		s := launch(t, Config{})
+		if v, err := call(s, "exitafter 6", 0); err != nil {
+			t.Error(err)
+		} else if got, _ := v.AsString(); got != "done" {
+			t.Errorf("%q", got)
+		}
+		gone(t, s)
+	}
+}
+
+func TestSatelliteThatNeverLivedIsGoneOrCrashed(t *testing.T) {
+	s := launch(t, Config{Env: []string{"DEAD_ON_ARRIVAL=1"}})
+	_, err := call(s, "echo", 0)
+	e, ok := err.(*Error)
+	if !ok || e.Code != wire.CodeGone && e.Code != wire.CodeCrashed {
+		t.Fatal(err)
+	}
+	gone(t, s)
+	if !strings.Contains(s.Stderr(), "not today") {
+		t.Errorf("%q", s.Stderr())
+	}
+}
+
+func TestProtocolFaultDestroys(t *testing.T) {
+	for name, piece := range map[string]string{
+		"garbage":  "payload",
+		"oversize": "16777216",
+		"deep":     "",
+		"bomb":     "payload",
+		"wrongway": "hook_call",
+		"unknown":  "answers no open hook_call",
+		"same":     "open already",
+		"close":    "closed its channel and did not exit",
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := launch(t, Config{Effects: untilEnd})
+			_, err := call(s, name, time.Hour)
+			if e := failed(t, err, wire.CodeProtocol, piece); !e.Host || e.Msg == "" {
+				t.Errorf("%+v", e)
+			}
+			gone(t, s)
+		})
+	}
+}
+
+// The second answer comes when nothing is open: the call it follows is fine,
+// and the satellite is not.
+func TestSecondAnswerDestroys(t *testing.T) {
+	s := launch(t, Config{})
+	if _, err := call(s, "twice", 0); err != nil {
+		t.Fatal(err)
+	}
+	<-s.Done()
+	_, err := call(s, "echo", 0)
+	failed(t, err, wire.CodeGone, "answers no open hook_call")
+}
+
+func TestUnknownKindIsDropped(t *testing.T) {
+	s := launch(t, Config{})
+	if _, err := call(s, "unknownkind", 0); err != nil {
+		t.Fatal(err)
+	}
+	alive(t, s)
+}
+
+func TestFloods(t *testing.T) {
+	t.Run("stderr", func(t *testing.T) {
+		s := launch(t, Config{StderrCap: 4 << 10})
+		if _, err := call(s, "stderr 5000", 0); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the flood was kept in part", func() bool { return strings.Contains(s.Stderr(), "left out") })
+		if n := len(s.Stderr()); n > 5<<10 {
+			t.Errorf("%d bytes kept", n)
+		}
+		alive(t, s)
+	})
+	t.Run("frames outside a call", func(t *testing.T) {
+		s := launch(t, Config{})
+		if _, err := call(s, "heartbeats", 0); err != nil {
+			t.Fatal(err)
+		}
+		<-s.Done()
+		_, err := call(s, "echo", 0)
+		failed(t, err, wire.CodeGone, "MiB")
+	})
+	t.Run("effects, their answers unread", func(t *testing.T) {
+		s := launch(t, Config{Effects: ReportOnly(func(string, string, []byte) {})})
+		_, err := call(s, "caps", 300*time.Millisecond)
+		failed(t, err, wire.CodeDeadline, "")
+		gone(t, s)
+	})
+}
+
+func TestChildrenOfASatelliteEndWithIt(t *testing.T) {
+	s := launch(t, Config{})
+	v, err := call(s, "fork", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	child, _ := v.AsInt()
+	if !running(int(child)) {
+		t.Fatal("no child")
+	}
+	_, err = call(s, "silent", time.Millisecond)
+	failed(t, err, wire.CodeDeadline, "")
+	eventually(t, "the child ends", func() bool { return !running(int(child)) })
+	gone(t, s)
+}
+
+// A process that left the group keeps the socket open: it must not hold up the
+// end of the satellite it left. (That it lives on is the process tree's open
+// wall.)
+func TestEscapedChildDoesNotHoldUpTheEnd(t *testing.T) {
+	s := launch(t, Config{})
+	v, err := call(s, "fork away", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	child, _ := v.AsInt()
+	defer func() { _ = syscall.Kill(int(child), syscall.SIGKILL) }()
+	_, err = call(s, "exit 1", time.Hour)
+	failed(t, err, wire.CodeCrashed, "exit status 1")
+	gone(t, s)
+}
+
+func untilEnd(ctx context.Context, _ CapCall) wire.Result {
+	<-ctx.Done()
+	return Failed(wire.CodeUnavailable, "called off")
+}

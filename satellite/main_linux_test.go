@@ -1,0 +1,140 @@
+package satellite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/loomext/loomext/internal/wire"
+	"github.com/loomext/loomext/jail"
+	"go.uber.org/goleak"
+)
+
+// program and bare are built from testdata, once per run.
+var program, bare string
+
+func TestMain(m *testing.M) {
+	jail.Main()
+	dir, err := os.MkdirTemp("", "satellite-test-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	program, bare = filepath.Join(dir, "satellite"), filepath.Join(dir, "bare")
+	for out, pkg := range map[string]string{program: "./testdata/satellite", bare: "./testdata/bare"} {
+		build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", out, pkg)
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if text, err := build.CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "building %s: %v\n%s", pkg, err, text)
+			os.Exit(1)
+		}
+	}
+	code := m.Run()
+	_ = os.RemoveAll(dir)
+	if code == 0 {
+		if err := goleak.Find(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// launch starts the test satellite; its end is checked when the test ends.
+func launch(t *testing.T, c Config) *Satellite {
+	t.Helper()
+	if c.Artifact == "" {
+		c.Artifact = program
+	}
+	s, err := Launch(context.Background(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		s.Close()
+		if running(s.PID()) {
+			t.Errorf("process %d lives on", s.PID())
+		}
+		if n := len(s.effects); n != 0 || s.charged != 0 {
+			t.Errorf("%d effects and %d bytes are left", n, s.charged)
+		}
+	})
+	return s
+}
+
+func call(s *Satellite, name string, deadline time.Duration) (wire.Value, error) {
+	return s.Invoke(context.Background(), Invocation{Kind: wire.CallTool, Name: name, Deadline: deadline})
+}
+
+// said is a call whose answer is text.
+func said(t *testing.T, s *Satellite, name string) string {
+	t.Helper()
+	v, err := call(s, name, 0)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	text, ok := v.AsString()
+	if !ok {
+		t.Fatalf("%s: %v is no text", name, v.Type())
+	}
+	return text
+}
+
+// failed checks an error's code and a piece of its message.
+func failed(t *testing.T, err error, code, piece string) *Error {
+	t.Helper()
+	var e *Error
+	if !errors.As(err, &e) {
+		t.Fatalf("%v, want code %s", err, code)
+	}
+	if e.Code != code || !strings.Contains(e.Msg, piece) {
+		t.Errorf("%v, want code %s and %q", err, code, piece)
+	}
+	return e
+}
+
+// alive says that the satellite still answers.
+func alive(t *testing.T, s *Satellite) {
+	t.Helper()
+	if _, err := call(s, "echo", 0); err != nil {
+		t.Errorf("the satellite no longer answers: %v", err)
+	}
+}
+
+// gone says that it does not, and that its process has ended.
+func gone(t *testing.T, s *Satellite) {
+	t.Helper()
+	<-s.Done()
+	if running(s.PID()) {
+		t.Errorf("process %d lives on", s.PID())
+	}
+	_, err := call(s, "echo", 0)
+	failed(t, err, wire.CodeGone, "")
+}
+
+func running(pid int) bool {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return false
+	}
+	_, after, _ := strings.Cut(string(stat), ") ")
+	return !strings.HasPrefix(after, "Z") && !strings.HasPrefix(after, "X")
+}
+
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	end := time.Now().Add(20 * time.Second)
+	for !holds() {
+		if time.Now().After(end) {
+			t.Fatalf("never: %s", what)
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+}

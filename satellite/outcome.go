@@ -1,0 +1,93 @@
+package satellite
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/loomext/loomext/internal/wire"
+)
+
+// Types of a block.
+const (
+	BlockText = "text"
+	BlockJSON = "json"
+)
+
+// Block is one piece of a tool's outcome. Body is text, or a JSON document that
+// was checked to be one. It is the extension's: escape it for a terminal.
+type Block struct {
+	Type string
+	Body []byte
+}
+
+// ToolOutcome is what a tool answered.
+type ToolOutcome struct {
+	Content   []Block
+	Terminate bool // the run is to end
+}
+
+// Tool calls a tool. The arguments are JSON text and go to the tool byte for
+// byte. An outcome of the wrong shape is an error of code protocol; the
+// satellite lives, for the frame was well formed.
+func (s *Satellite) Tool(ctx context.Context, name string, args []byte, strand string, deadline time.Duration) (ToolOutcome, error) {
+	v, err := s.Invoke(ctx, Invocation{
+		Kind: wire.CallTool, Name: name, Deadline: deadline,
+		Args: wire.Map(wire.Field{Key: "args", Value: wire.Text(args)}, wire.Field{Key: "strand", Value: wire.String(strand)}),
+	})
+	if err != nil {
+		return ToolOutcome{}, err
+	}
+	return outcome(v)
+}
+
+// Event calls a hook with a JSON document and returns the document it answered,
+// checked to be JSON.
+func (s *Satellite) Event(ctx context.Context, name string, document []byte, deadline time.Duration) ([]byte, error) {
+	v, err := s.Invoke(ctx, Invocation{Kind: wire.CallEvent, Name: name, Deadline: deadline, Args: wire.Text(document)})
+	if err != nil {
+		return nil, err
+	}
+	answer, ok := v.AsText()
+	if !ok || !json.Valid(answer) {
+		return nil, misshapen("the answer to an event is not a JSON document")
+	}
+	return answer, nil
+}
+
+func misshapen(what string) error { return minted(wire.CodeProtocol, what) }
+
+// outcome reads {content: [block…], terminate: bool}.
+func outcome(v wire.Value) (ToolOutcome, error) {
+	content, _ := v.Get("content")
+	list, ok := content.AsList()
+	if !ok {
+		return ToolOutcome{}, misshapen("a tool's outcome has no list of content")
+	}
+	end, _ := v.Get("terminate")
+	terminate, ok := end.AsBool()
+	if !ok {
+		return ToolOutcome{}, misshapen("a tool's outcome does not say whether to terminate")
+	}
+	blocks := make([]Block, len(list))
+	for i, b := range list {
+		kind, _ := b.Get("type")
+		name, _ := kind.AsText()
+		switch string(name) {
+		case BlockText:
+			blocks[i].Type = BlockText
+		case BlockJSON:
+			blocks[i].Type = BlockJSON
+		default:
+			return ToolOutcome{}, misshapen("a block of a tool's outcome is neither text nor json")
+		}
+		body, _ := b.Get(blocks[i].Type)
+		if blocks[i].Body, ok = body.AsText(); !ok {
+			return ToolOutcome{}, misshapen("a " + blocks[i].Type + " block has no " + blocks[i].Type)
+		}
+		if blocks[i].Type == BlockJSON && !json.Valid(blocks[i].Body) {
+			return ToolOutcome{}, misshapen("a json block holds no JSON")
+		}
+	}
+	return ToolOutcome{Content: blocks, Terminate: terminate}, nil
+}

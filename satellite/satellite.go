@@ -1,0 +1,225 @@
+// Package satellite holds one running artifact: it launches it in the jail with
+// one end of a socket pair, calls into it one invocation at a time, and hands
+// every effect the artifact asks for to a function.
+//
+// The satellite is foreign. It may write anything, at any rate, at any time, or
+// nothing at all, and it may die at any instruction. Whatever it does, a call
+// to [Satellite.Invoke] ends within its deadline and [deadlineGrace] more, and
+// costs this process bounded memory.
+//
+// The package restarts nothing, queues nothing, checks no argument against a
+// schema and judges no effect. A session that wants several calls at once, or a
+// fresh process after a crash, builds that on top.
+//
+// Invariants:
+//
+//   - At most one invocation is open. A second one is refused as busy.
+//   - Every invocation has a token of its own. An effect is authorized by the
+//     token alone, judged when its frame is read, in the order the frames came.
+//     The token is good from the call's frame until the result arrives, the
+//     deadline passes or the satellite ends, and never again.
+//   - A satellite that breaks the protocol, misses its deadline or does not heed
+//     a cancellation is destroyed with its whole process group, once. It takes
+//     no further call: it is gone.
+//   - Everything that can wait for the satellite is ended by its destruction,
+//     and one timer sees to the destruction.
+package satellite
+
+import (
+	"context"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/loomext/loomext/internal/wire"
+	"github.com/loomext/loomext/jail"
+)
+
+const (
+	// deadlineGrace is how long past its deadline an invocation is waited for,
+	// so that an honest "out of time" arrives before the axe.
+	deadlineGrace = 250 * time.Millisecond
+	// cancelGrace is what a cancelled invocation has to answer in.
+	cancelGrace = 500 * time.Millisecond
+	// exitGrace is what a process has to exit in after its channel closed, and
+	// what a channel has to run dry in after its process exited.
+	exitGrace = 250 * time.Millisecond
+	// closeGrace is what a satellite has to exit in that was asked to.
+	closeGrace = 500 * time.Millisecond
+	// reapGrace is how long the kernel may take to end a killed process before
+	// the caller gets its answer anyway.
+	reapGrace = 2 * time.Second
+	// DefaultDeadline is the deadline of an invocation that names none.
+	DefaultDeadline = time.Minute
+	// DefaultMemory is the budget of a satellite whose limits name none, on top
+	// of what the Go runtime needs to start: what small tools use, tenfold.
+	DefaultMemory = 64 << 20
+	// crashTail is how much of standard error goes into the message of a crash:
+	// a stack trace of one goroutine.
+	crashTail = 4 << 10
+)
+
+const (
+	socketVariable = "LOOM_CAP_SOCK"
+	socketValue    = "fd:3" // the first of jail.Spec.Files
+)
+
+// Config is one artifact and what it may use.
+type Config struct {
+	// Artifact is the absolute path of the program.
+	Artifact string
+	// Env are further variables as NAME=value. The ones this package sets
+	// itself (LOOM_*, TZ, GOMEMLIMIT, GOTRACEBACK) may not be among them.
+	Env []string
+	// Limits bound the process. DataBytes is jail.DataFloor plus the budget;
+	// unset, the budget is DefaultMemory.
+	Limits jail.Limits
+	// Jail says how the jail behaves on this machine.
+	Jail jail.Options
+	// Effects serves the cap_calls. Nil serves none.
+	Effects Effects
+	// StderrCap is how much of standard error is kept; see jail.Spec.
+	StderrCap int
+}
+
+// Satellite is one running artifact. Its methods may be called at any time by
+// many goroutines.
+type Satellite struct {
+	command *jail.Command
+	channel *channel
+	serve   Effects
+	timer   *time.Timer // calls expire
+	done    chan struct{}
+	closing sync.Once
+
+	budget     atomic.Int64 // bytes the satellite may still write; see metered
+	answers    chan answer  // one place, filled once for every open invocation
+	readerDone chan struct{}
+	running    sync.WaitGroup // effects
+
+	mu      sync.Mutex
+	fate    *Error    // why it was destroyed, set once
+	lost    bool      // its end of the channel is closed
+	closed  bool      // Close was called
+	armed   time.Time // when the timer fires; zero when it is at rest
+	exitBy  time.Time // when a process whose channel closed is destroyed
+	reapBy  time.Time // when a destroyed process is not waited for any longer
+	open    bool
+	call    invocation        // the open one, or the last
+	effects map[int64]*effect // by the id of their cap_call
+	charged int64             // memory the open effects hold, at most
+}
+
+// invocation is the state of one call, guarded by Satellite.mu.
+type invocation struct {
+	id        int64
+	token     [wire.TokenLen]byte
+	caller    context.Context // of Invoke
+	effects   context.Context // made by the first effect, ended with the invocation
+	end       context.CancelFunc
+	deadline  time.Time
+	killAt    time.Time // when the satellite is destroyed for not answering
+	cancelled bool      // by the caller
+	unsent    bool      // not one byte of the call was taken
+}
+
+// Launch starts an artifact. It does not wait for a sign of life: there is no
+// greeting in the protocol, and the first call waits anyway. The satellite is
+// destroyed when ctx ends, so ctx is that of a session, not of a call.
+func Launch(ctx context.Context, c Config) (*Satellite, error) {
+	env, err := environment(c)
+	if err != nil {
+		return nil, err
+	}
+	if c.Limits.DataBytes == 0 {
+		c.Limits.DataBytes = jail.DataFloor + DefaultMemory
+	}
+	ch, theirs, err := newChannel()
+	if err != nil {
+		return nil, err
+	}
+	command, err := jail.Start(ctx, jail.Spec{
+		Path: c.Artifact, Env: env, Files: []*os.File{theirs}, StderrCap: c.StderrCap,
+		Limits: c.Limits, Profile: jail.Satellite,
+	}, c.Jail)
+	_ = theirs.Close()
+	if err != nil {
+		_ = ch.file.Close()
+		return nil, err
+	}
+	s := &Satellite{
+		command: command, channel: ch, serve: c.Effects,
+		done: make(chan struct{}), readerDone: make(chan struct{}), answers: make(chan answer, 1),
+		effects: map[int64]*effect{},
+	}
+	if s.serve == nil {
+		s.serve = noEffects
+	}
+	s.budget.Store(idleBytes)
+	s.timer = time.AfterFunc(time.Hour, s.expire)
+	s.timer.Stop()
+	go s.read()
+	go s.supervise()
+	return s, nil
+}
+
+// environment is the whole of what the artifact finds in it.
+func environment(c Config) ([]string, error) {
+	budget := int64(DefaultMemory)
+	if c.Limits.DataBytes > jail.DataFloor {
+		budget = c.Limits.DataBytes - jail.DataFloor
+	}
+	env := []string{
+		socketVariable + "=" + socketValue,
+		"TZ=UTC",
+		// Soft, and below the hard bound by the floor: an honest extension
+		// collects garbage before it dies.
+		"GOMEMLIMIT=" + strconv.FormatInt(budget, 10),
+		"GOTRACEBACK=single",
+	}
+	for _, v := range c.Env {
+		name, _, _ := strings.Cut(v, "=")
+		if strings.HasPrefix(name, "LOOM_") || name == "TZ" || name == "GOMEMLIMIT" || name == "GOTRACEBACK" {
+			return nil, &jail.Error{Place: "environment", What: name + " is set by the host itself", Fix: "leave it out"}
+		}
+		env = append(env, v)
+	}
+	return env, nil
+}
+
+// PID is the process identifier.
+func (s *Satellite) PID() int { return s.command.PID() }
+
+// Report is what the jail enforced.
+func (s *Satellite) Report() jail.Report { return s.command.Report() }
+
+// Stderr is what was kept of standard error. It is the extension's text:
+// escape it before it reaches a terminal.
+func (s *Satellite) Stderr() string { return s.command.Stderr() }
+
+// Done closes when the process is gone and every effect has returned.
+func (s *Satellite) Done() <-chan struct{} { return s.done }
+
+// Close asks the satellite to serve no more and destroys it if it has not
+// exited within half a second. An open invocation ends as cancelled. Close
+// returns once nothing of the satellite is left; calling it again is harmless.
+func (s *Satellite) Close() {
+	s.closing.Do(func() {
+		s.mu.Lock()
+		s.closed = true
+		s.mu.Unlock()
+		timer := time.NewTimer(closeGrace)
+		defer timer.Stop()
+		if s.channel.sayGoodbye(closeGrace) == nil {
+			select {
+			case <-s.done:
+			case <-timer.C:
+			}
+		}
+		s.command.Kill()
+	})
+	<-s.done
+}
