@@ -40,8 +40,10 @@ import (
 const (
 	// cpuLimit is processor time of each process.
 	cpuLimit = 60 * time.Second
-	// wallLimit is the time of the whole run, waiting included.
+	// wallLimit is the time of the whole run, waiting included, and fillLimit that of the fill of a Go cache: that compiles
+	// our own code, so the only thing to fear is a busy machine.
 	wallLimit = 120 * time.Second
+	fillLimit = 15 * time.Minute
 	// dataLimit is private writable memory of each process.
 	dataLimit = 2 << 30
 	// addressLimit caps page tables. It is above dataLimit because Go reserves address space that it never touches.
@@ -176,7 +178,7 @@ func (b *Builder) compile(ctx context.Context, cache *cache, t Toolchain, root *
 	if err := root.WriteSharing(stage.path("root"), trusted.vendor()); err != nil {
 		return Artifact{}, storage(err)
 	}
-	report, runErr := b.run(ctx, t, stage, view, trusted.vendor())
+	report, runErr := b.run(ctx, t, b.bounds.filled(), stage, view, trusted.vendor())
 	if err := trusted.check(); err != nil {
 		return Artifact{}, err
 	}
@@ -197,8 +199,7 @@ func (b *Builder) compile(ctx context.Context, cache *cache, t Toolchain, root *
 const outputName = "loom_satellite"
 
 // run starts the one go build of a stage and waits for it. What is readable is beside the stage and the toolchain.
-func (b *Builder) run(ctx context.Context, t Toolchain, stage *stage, goCache string, readable ...string) (jail.Report, error) {
-	bound := b.bounds.filled()
+func (b *Builder) run(ctx context.Context, t Toolchain, bound bounds, stage *stage, goCache string, readable ...string) (jail.Report, error) {
 	limited, cancel := context.WithTimeout(ctx, bound.wall)
 	defer cancel()
 	root := stage.path("root")

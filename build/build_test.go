@@ -373,3 +373,28 @@ func snapshot(t testing.TB, dir string) map[string]fs.FileInfo {
 	}
 	return all
 }
+
+func TestRebuildIsOneAndKeepsNothing(t *testing.T) {
+	root, want := mustRoot(t, weather(tree{"tool/unique.go": unique(t)}))
+	b := &Builder{Cache: shared}
+	kept, err := b.Build(context.Background(), root, want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := snapshot(t, filepath.Join(shared, artifactsDir))
+	// A kept artifact that was changed must not be what a rebuild compares with.
+	if err := errors.Join(os.Chmod(kept.Path, 0o755), os.WriteFile(kept.Path, []byte("evil"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	digest, err := b.Rebuild(context.Background(), root, want)
+	if err != nil || digest != kept.Digest {
+		t.Errorf("rebuilt %s, %v; built %s", digest, err, kept.Digest)
+	}
+	if after := snapshot(t, filepath.Join(shared, artifactsDir)); len(after) != len(before) {
+		t.Errorf("there were %d files of artifacts, and are %d", len(before), len(after))
+	}
+	if text, err := os.ReadFile(kept.Path); err != nil || string(text) != "evil" {
+		t.Errorf("the rebuild wrote into the artifact cache (%v)", err)
+	}
+	noStages(t, shared)
+}

@@ -202,7 +202,7 @@ func (b *Builder) fill(ctx context.Context, c *cache, t Toolchain, std []string,
 	if err := notYetTrimmed(fresh); err != nil {
 		return storage(err)
 	}
-	if _, err := b.run(ctx, t, stage, fresh); err != nil {
+	if _, err := b.run(ctx, t, bounds{wall: fillLimit}.filled(), stage, fresh); err != nil {
 		return fmt.Errorf("compiling the preludes and the standard library, before any extension: %w", err)
 	}
 	if err := os.Rename(filepath.Join(stage.path("root"), "vendor"), filepath.Join(fresh, vendorName)); err != nil {

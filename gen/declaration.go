@@ -103,15 +103,15 @@ func (d Declaration) text() (string, error) {
 // own, and then nothing says which of the two is ours. The magic word inside a declaration's own JSON is part of it.
 func ReadDeclaration(binary io.ReaderAt, size int64) (Declaration, error) {
 	var found *Declaration
-	buf := make([]byte, window)
+	buf := make([]byte, max(0, min(window, size)))
 	for at := int64(0); at < size; {
-		n, err := binary.ReadAt(buf[:min(window, size-at)], at)
+		n, err := binary.ReadAt(buf[:min(int64(len(buf)), size-at)], at)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return Declaration{}, fmt.Errorf("read the declaration: %w", err)
 		}
 		offset, ok := findHead(buf[:n])
 		if !ok {
-			if n < window {
+			if n < len(buf) || at+int64(n) == size {
 				break
 			}
 			// A head may begin in the tail; it is read again with what follows it.

@@ -207,23 +207,6 @@ func override(m manifest.Manifest, sets []string) (manifest.Config, []byte, erro
 	return m.Config().Override(values)
 }
 
-// overrideJSON applies overrides as a record keeps them: a JSON object of the keys that were set.
-func overrideJSON(m manifest.Manifest, overrides []byte) (manifest.Config, []byte, error) {
-	fields, _, err := members(overrides)
-	if err != nil {
-		return manifest.Config{}, nil, err
-	}
-	values := make(map[string]string, len(fields))
-	for key, raw := range fields {
-		var text string
-		if json.Unmarshal(raw, &text) != nil {
-			text = string(raw)
-		}
-		values[key] = text
-	}
-	return m.Config().Override(values)
-}
-
 // operator is who approves, as the system names the user.
 func operator() string {
 	if u, err := user.Current(); err == nil && u.Username != "" {

@@ -175,12 +175,12 @@ func (a *audit) checkManifest(context.Context) (string, error) {
 // checkApproval recomputes configuration, fingerprint and approval key.
 func (a *audit) checkApproval(context.Context) (string, error) {
 	r := a.record
-	config, overrides, err := overrideJSON(a.manifest, r.Overrides)
+	config, err := a.manifest.Config().Apply(manifest.Overrides(r.Overrides))
 	if err != nil {
 		return "", fmt.Errorf("the overrides in the record do not fit the manifest: %w; install %s again", err, a.name)
 	}
 	fingerprint := manifest.Fingerprint(r.Revision, r.Granted)
-	key := manifest.ApprovalKey(fingerprint, overrides, r.TreeDigest)
+	key := manifest.ApprovalKey(fingerprint, r.Overrides, r.TreeDigest)
 	for _, granted := range r.Granted {
 		if !slices.Contains(r.Requested, granted) {
 			return "", fmt.Errorf("the record grants %s, which the manifest does not request; install %s again", granted, a.name)

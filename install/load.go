@@ -100,13 +100,14 @@ func (s *Store) List() ([]Entry, error) {
 	if err != nil {
 		return nil, refuse(LayerRecord, err)
 	}
+	ctx := context.Background() // two small reads a name
 	entries := make([]Entry, 0, len(links))
 	for _, link := range links {
 		a := &audit{store: s, name: link.Name()}
 		entry := Entry{Name: a.name}
-		if _, err := a.checkLink(nil); err != nil {
+		if _, err := a.checkLink(ctx); err != nil {
 			entry.Err = refuse(LayerRecord, err)
-		} else if _, err := a.checkRecord(nil); err != nil {
+		} else if _, err := a.checkRecord(ctx); err != nil {
 			entry.Err = refuse(LayerRecord, err)
 		} else {
 			entry.Record = &a.record

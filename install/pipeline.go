@@ -88,6 +88,7 @@ func (s *Store) Install(ctx context.Context, o Options) (Result, error) {
 	outcome := OutcomeInstalled
 	if previous != nil {
 		outcome = OutcomeReplaced
+		_ = previous.Close() // or the sweep would find it held
 	}
 	s.sweepGenerations(name, filepath.Base(generation))
 	return Result{Record: x.record, Outcome: outcome, Generation: generation, Approval: x.approval}, nil
@@ -178,6 +179,7 @@ func (s *Store) make(ctx context.Context, o Options, x *examined) (string, error
 	x.record.Toolchain = artifact.Toolchain
 	x.record.BuildEnv, x.record.BuildFlags = list(artifact.Env), list(artifact.Flags)
 	x.record.BuildJail = artifact.Report
+	x.record.InstalledAt = time.Now().UTC()
 	x.record.Files = map[string]string{}
 	for _, path := range x.tree.Paths() {
 		data, _ := x.tree.File(path)

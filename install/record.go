@@ -61,6 +61,7 @@ type Record struct {
 	ApprovedBy       string            `json:"approved_by"`
 	ApprovedHow      string            `json:"approved_how"`
 	ApprovedAt       time.Time         `json:"approved_at"`
+	InstalledAt      time.Time         `json:"installed_at"` // to the nanosecond, so that no two generations are one
 }
 
 // RecordSeam is the import seam that the source was vetted against.

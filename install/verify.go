@@ -28,10 +28,10 @@ type CheckResult struct {
 
 // Verification is what re-deriving an install found.
 type Verification struct {
-	Name       string              `json:"name"`
-	Version    string              `json:"version"`
-	Generation string              `json:"generation"`
-	OK         bool                `json:"ok"` // no check failed
+	Name       string        `json:"name"`
+	Version    string        `json:"version"`
+	Generation string        `json:"generation"`
+	OK         bool          `json:"ok"` // no check failed
 	Checks     []CheckResult `json:"checks"`
 }
 

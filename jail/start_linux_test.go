@@ -21,8 +21,8 @@ type seen struct {
 	Args, Env  []string
 	Dir        string
 	FDs        map[string]string
-	SID, PGID  int
-	PID        int
+	PGID, PID  int
+	Terminal   bool
 	NoNewPrivs bool
 	Limits     map[string]syscall.Rlimit
 }
@@ -76,8 +76,11 @@ func TestProgramFindsOnlyWhatTheSpecNames(t *testing.T) {
 	if len(got.FDs) != 5 || got.FDs["0"] != "/dev/null" || !strings.HasPrefix(got.FDs["1"], "pipe:") || !strings.HasPrefix(got.FDs["2"], "pipe:") || got.FDs["3"] != "/dev/full" || got.FDs["4"] != "/dev/full" {
 		t.Errorf("descriptors %v", got.FDs)
 	}
-	if got.SID != got.PID || got.PGID != got.PID || got.PID == 0 {
-		t.Errorf("session %d, group %d, process %d: want one of its own", got.SID, got.PGID, got.PID)
+	if got.PGID != got.PID || got.PID == 0 {
+		t.Errorf("group %d, process %d: want one of its own", got.PGID, got.PID)
+	}
+	if got.Terminal {
+		t.Error("the program has a terminal")
 	}
 	if !got.NoNewPrivs {
 		t.Error("new privileges are possible")

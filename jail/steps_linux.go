@@ -28,7 +28,7 @@ var steps = []step{
 	{name: "root filesystem", reason: notBuilt},
 	{name: "unprivileged user", reason: notBuilt},
 	{name: "cgroup", reason: notBuilt},
-	{name: "session", before: ownSession},
+	{name: "process group", before: ownGroup},
 	{name: "descriptors", before: closeOnExec, stopped: onlyNamedDescriptors},
 	{name: "output cap", before: nothingToDo}, // the pipe is part of every launch
 	{name: BoundCPU, stopped: bound(unix.RLIMIT_CPU, cpuSeconds)},
@@ -50,8 +50,21 @@ var steps = []step{
 
 func nothingToDo(*launch) (string, error) { return "", nil }
 
-func ownSession(l *launch) (string, error) {
-	l.sys.Setsid = true
+// ownGroup puts the program into a process group of its own, out of reach of
+// the terminal's signals, and into a session of its own where there is a
+// terminal to keep it from. Elsewhere a session protects nothing and is dear:
+// where the kernel schedules by session (autogroup), a program in another
+// session costs a quarter more for every message exchanged with it.
+func ownGroup(l *launch) (string, error) {
+	tty, err := unix.Open("/dev/tty", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	if err == unix.ENXIO {
+		l.sys.Setpgid = true
+		return "", nil
+	}
+	if err == nil {
+		_ = unix.Close(tty)
+	}
+	l.sys.Setsid = true // its leader leads a group as well
 	return "", nil
 }
 

@@ -11,12 +11,15 @@ const (
 	// recurses once a level.
 	maxDepth = 16
 
-	// maxKeyParts is how many parts a dotted key has. The TOML reader's work
-	// grows with their square.
-	maxKeyParts = 8
+	// maxKeyParts is how many parts a dotted key has, maxKeyPart how many bytes
+	// one of them. The TOML reader renders the whole path of a key, and of each
+	// table above it, every time it meets one.
+	maxKeyParts = 6
+	maxKeyPart  = 128
 
-	// maxValues is how many keys, values and headers the file holds in all.
-	maxValues = 10_000
+	// maxValues is how many keys, values and headers the file holds in all: the
+	// tools' keys ten times over.
+	maxValues = 4_000
 
 	// maxFaults is how many faults are reported. Beyond it a person stops
 	// reading; the first ones are the causes.

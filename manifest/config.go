@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -218,7 +219,7 @@ func newConfig(values map[string]any) (Config, error) {
 		return Config{}, err
 	}
 	if len(canonical) > maxConfig {
-		return Config{}, fmt.Errorf("manifest: the configuration has %d bytes as JSON, the bound is %d; make it smaller", len(canonical), maxConfig)
+		return Config{}, fmt.Errorf("manifest: the configuration has %d bytes as JSON, the bound is %d", len(canonical), maxConfig)
 	}
 	return Config{values: values, json: canonical}, nil
 }
@@ -240,7 +241,7 @@ func (d *decoder) config(n node) {
 	}
 	config, err := newConfig(values)
 	if err != nil {
-		d.faults.add(n.line, "config", "", printable(err.Error()), "make the configuration smaller")
+		d.faults.add(n.line, "config", "", strings.TrimPrefix(err.Error(), "manifest: "), "make it smaller")
 		return
 	}
 	d.m.config = config

@@ -192,3 +192,12 @@ func TestBounds(t *testing.T) {
 		})
 	}
 }
+
+func BenchmarkDecode(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Decode([]byte(complete), base); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

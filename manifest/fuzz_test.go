@@ -92,6 +92,7 @@ func FuzzSchema(f *testing.F) {
 			}
 			return
 		}
+		s.meter.most = maxWork / 20
 		faults := s.Check(args)
 		for _, fault := range faults {
 			if fault.Msg == "" || fault.Pointer != "" && fault.Pointer[0] != '/' {

@@ -107,6 +107,8 @@ func TestParseRefuses(t *testing.T) {
 		"long dotted keys":         {"x = 1\n" + strings.Repeat("a.", 100_000) + "a = 1", 2, "dotted"},
 		"long dotted headers":      {"[" + strings.Repeat("a.", 100_000) + "a]", 1, "dotted"},
 		"long keys in an array":    {"a = [1,\n{" + strings.Repeat("a.", 100_000) + "a = 1}]", 2, "dotted"},
+		"a long key":               {"a = 1\n" + strings.Repeat("k", 100_000) + " = 1", 2, "the bound is 128"},
+		"a long key in quotes":     {"[\"" + strings.Repeat("k", 100_000) + "\"]", 1, "the bound is 128"},
 		"many keys":                {strings.Repeat("[[a]]\n", maxValues+1), maxValues, "more than"},
 		"many values":              {"a = [" + strings.Repeat("1,", maxValues+1) + "]", 1, "more than"},
 		"a large file":             {strings.Repeat("#", MaxFile+1), 1, "bound"},

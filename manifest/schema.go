@@ -102,7 +102,7 @@ func compileSchema(raw []byte) (*Schema, SchemaFaults) {
 	if len(faults) > 0 {
 		return nil, faults.tidy(maxFaults)
 	}
-	m := &meter{}
+	m := &meter{most: maxWork}
 	compiled, err := compileMetered(root, shape, m)
 	if err != nil {
 		return nil, SchemaFaults{{"", "the schema does not compile: " + printable(err.Error())}}
@@ -156,7 +156,7 @@ func (s *Schema) validate(v any) (err error) {
 			err = errSpent
 		}
 	}()
-	s.meter.left = maxWork
+	s.meter.left = s.meter.most
 	return s.root.Validate(v)
 }
 

@@ -24,8 +24,8 @@ import (
 // errSpent ends a check that costs too much.
 var errSpent = errors.New("the arguments cannot be checked against the schema with bounded work; send less at once")
 
-// meter is what is left of one check's work.
-type meter struct{ left int64 }
+// meter is what is left of one check's work, of what each check may cost.
+type meter struct{ left, most int64 }
 
 func (m *meter) spend(units int64) {
 	if m.left -= units; m.left < 0 {

@@ -159,7 +159,30 @@ func (w *surveyor) schema(v any, at string, names bool) *sub {
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		w.keyword(s, key, object[key])
 	}
+	w.required(s)
 	return s
+}
+
+// required finds a property that must be given and must not be there: one that
+// is spelt in two ways.
+func (w *surveyor) required(s *sub) {
+	properties, listed := s.object["properties"].(map[string]any)
+	_, patterns := s.object["patternProperties"]
+	if open, closed := s.object["additionalProperties"].(bool); !listed || patterns || !closed || open {
+		return
+	}
+	names, _ := s.object["required"].([]any)
+	for i, v := range names {
+		name, _ := v.(string)
+		if _, there := properties[name]; there {
+			continue
+		}
+		msg := quote(name) + " is required, but no such property is allowed"
+		if near, ok := nearest(name, slices.Sorted(maps.Keys(properties))); ok {
+			msg += "; did you mean " + quote(near) + "?"
+		}
+		w.fault(s.pointer+"/required/"+strconv.Itoa(i), msg)
+	}
 }
 
 func (w *surveyor) keyword(s *sub, key string, value any) {

@@ -168,7 +168,7 @@ func (s *Satellite) reply(id int64, r wire.Result) {
 		frame, err = wire.AppendResult(c.buf[:0], wire.KindCapResult, id, Failed(wire.CodeTooLarge, err.Error()))
 	}
 	if err == nil {
-		err = c.write(frame)
+		_, err = c.write(frame)
 		c.keep(frame)
 	}
 	c.mu.Unlock()

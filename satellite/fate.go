@@ -15,20 +15,26 @@ func (s *Satellite) settle(a answer) {
 		s.call.end()
 	}
 	s.call.caller, s.call.effects, s.call.end = nil, nil, nil
-	s.budget.Store(idleBytes)
+	s.frames.budget.Store(idleBytes)
 	s.answers <- a
+	s.rest()
 }
 
 // destroy ends the process and decides what an open invocation is told once
 // the process is gone. Only the first destruction counts.
 func (s *Satellite) destroy(why *Error) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.condemn(why)
+}
+
+// condemn is destroy with s.mu held.
+func (s *Satellite) condemn(why *Error) {
 	if s.fate == nil {
 		s.fate = why
 		s.reapBy = time.Now().Add(reapGrace)
 		s.arm(s.reapBy)
 	}
-	s.mu.Unlock()
 	s.command.Kill()
 }
 
@@ -62,36 +68,68 @@ func (s *Satellite) arm(at time.Time) {
 	s.timer.Reset(time.Until(at))
 }
 
+// rest has the timer look after a moment whether the satellite was left alone.
+// s.mu is held.
+func (s *Satellite) rest() {
+	if s.resting || s.keeping || s.lost || s.fate != nil {
+		return
+	}
+	s.resting = true
+	s.restID = s.call.id
+	s.restAt = time.Now().Add(restAfter)
+	s.arm(s.restAt)
+}
+
 // expire is the timer's: it looks at every clock there is.
 func (s *Satellite) expire() {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.armed = time.Time{}
 	now := time.Now()
-	var why *Error
-	due := func(at time.Time) bool {
-		if at.IsZero() {
-			return false
-		}
-		if now.Before(at) {
+	due := func(running bool, at time.Time) bool {
+		if running && now.Before(at) {
 			s.arm(at)
 			return false
 		}
-		return true
+		return running
 	}
-	switch {
-	case s.fate != nil:
-		if due(s.reapBy) && s.open {
-			s.settle(answer{err: s.fate})
+	if due(s.fate != nil, s.reapBy) && s.open {
+		s.settle(answer{err: s.fate})
+		_ = s.channel.file.Close() // so that its caller stops reading
+	}
+	if s.fate != nil {
+		return
+	}
+	if due(s.lost, s.exitBy) {
+		s.condemn(minted(wire.CodeProtocol, "the satellite closed its channel and did not exit"))
+		return
+	}
+	if due(s.open, s.call.killAt) {
+		s.condemn(s.call.overdue())
+		return
+	}
+	if due(s.resting, s.restAt) {
+		s.resting = false
+		s.wakeKeeper()
+	}
+}
+
+// wakeKeeper starts the keeper if nothing was asked of the satellite since the
+// timer was set, and sets it again if something was. s.mu is held.
+func (s *Satellite) wakeKeeper() {
+	if s.open || s.lost {
+		return
+	}
+	if s.call.id == s.restID {
+		select {
+		case <-s.baton:
+			s.keeping = true
+			go s.keep()
+			return
+		default: // the last caller has not put it down yet
 		}
-	case s.lost && due(s.exitBy):
-		why = minted(wire.CodeProtocol, "the satellite closed its channel and did not exit")
-	case s.open && due(s.call.killAt):
-		why = s.call.overdue()
 	}
-	s.mu.Unlock()
-	if why != nil {
-		s.destroy(why)
-	}
+	s.rest()
 }
 
 func (c *invocation) overdue() *Error {
@@ -108,20 +146,25 @@ func (s *Satellite) supervise() {
 	// What the satellite wrote before it died still counts. A process that
 	// escaped with a copy of the socket must not hold this up.
 	timer := time.NewTimer(exitGrace)
+	taken := false
 	select {
-	case <-s.readerDone:
+	case <-s.baton:
+		taken = true
 	case <-timer.C:
 	}
 	timer.Stop()
 	_ = s.channel.file.Close()
-	<-s.readerDone
+	if !taken {
+		<-s.baton
+	}
 	s.mu.Lock()
 	s.lost = true
 	if s.open {
 		s.settle(answer{err: s.epitaph()})
 	}
-	s.mu.Unlock()
 	s.timer.Stop()
+	s.mu.Unlock()
+	s.baton <- struct{}{} // for a caller that opened just before
 	s.running.Wait()
 	close(s.done)
 }

@@ -56,35 +56,53 @@ func (s *Satellite) Invoke(ctx context.Context, call Invocation) (wire.Value, er
 	if err := ctx.Err(); err != nil {
 		return wire.Value{}, minted(codeOf(err), "not called: "+err.Error())
 	}
-	left, err := s.begin(ctx, call.Deadline)
+	if !s.busy.CompareAndSwap(false, true) {
+		return wire.Value{}, minted(wire.CodeBusy, "the satellite is answering another call")
+	}
+	defer s.busy.Store(false) // the answer has been taken out of answers
+	waits, err := s.begin(ctx, call.Deadline)
 	if err != nil {
 		return wire.Value{}, err
 	}
-	a := s.send(ctx, call, left)
-	if a == nil {
-		got := s.await(ctx)
-		a = &got
+	stop := func() bool { return true }
+	if ctx.Done() != nil {
+		stop = context.AfterFunc(ctx, s.abandon)
 	}
+	if waits {
+		s.takeBaton()
+	}
+	if s.send(call) {
+		s.read()
+	}
+	s.baton <- struct{}{}
+	a := <-s.answers // the one read just now, the timer's, or the supervisor's
+	stop()
 	switch {
 	case a.err != nil:
 		return wire.Value{}, a.err
+	case codeOf(ctx.Err()) == wire.CodeCancelled:
+		return wire.Value{}, minted(wire.CodeCancelled, "the caller gave up")
 	case !a.result.OK:
 		return wire.Value{}, &Error{Code: a.result.Fault.Code, Msg: a.result.Fault.Msg}
 	}
 	return a.result.Value, nil
 }
 
-// codeOf is the code for a context's end.
+// codeOf is the code for a context's end, or empty.
 func codeOf(err error) string {
-	if errors.Is(err, context.DeadlineExceeded) {
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, context.DeadlineExceeded):
 		return wire.CodeDeadline
 	}
 	return wire.CodeCancelled
 }
 
-// begin opens an invocation, mints its token and sets its clock. It returns
-// what is left until the deadline.
-func (s *Satellite) begin(ctx context.Context, left time.Duration) (time.Duration, error) {
+// begin opens an invocation, mints its token and sets its clock. It takes the
+// baton if it lies there; otherwise it interrupts the keeper, and the caller
+// waits for it.
+func (s *Satellite) begin(ctx context.Context, left time.Duration) (waits bool, err error) {
 	if left <= 0 {
 		left = DefaultDeadline
 	}
@@ -95,132 +113,75 @@ func (s *Satellite) begin(ctx context.Context, left time.Duration) (time.Duratio
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.open:
-		return 0, minted(wire.CodeBusy, "the satellite is answering another call")
 	case s.fate != nil:
-		return 0, minted(wire.CodeGone, "the satellite was destroyed: "+s.fate.Error())
+		return false, minted(wire.CodeGone, "the satellite was destroyed: "+s.fate.Error())
 	case s.closed:
-		return 0, minted(wire.CodeGone, "the satellite was closed")
+		return false, minted(wire.CodeGone, "the satellite was closed")
 	case s.lost:
-		return 0, minted(wire.CodeGone, "the satellite has ended")
+		return false, minted(wire.CodeGone, "the satellite has ended")
 	}
 	s.open = true
 	s.call = invocation{id: s.call.id + 1, caller: ctx, deadline: now.Add(left), killAt: now.Add(left + deadlineGrace)}
 	_, _ = rand.Read(s.call.token[:]) // never fails: it ends the program instead
-	s.budget.Store(callBytes)
+	s.frames.budget.Store(callBytes)
 	s.arm(s.call.killAt)
-	return left, nil
+	select {
+	case <-s.baton:
+		s.call.sent = true
+	default:
+		waits = true
+		if s.keeping {
+			_ = s.channel.file.SetReadDeadline(longAgo)
+		}
+	}
+	return waits, nil
 }
 
-// send writes the call. It returns an answer only where nothing was sent.
-func (s *Satellite) send(ctx context.Context, call Invocation, left time.Duration) *answer {
-	ms := max(int64((left+time.Millisecond-1)/time.Millisecond), 0)
+// send writes the call. It reports whether there is an answer to read for.
+func (s *Satellite) send(call Invocation) bool {
 	c := s.channel
-	guard := guarded(ctx, s)
-	if !c.mu.TryLock() {
-		guard.up()
-		c.mu.Lock()
-	}
-	// s.call.token is written by begin alone, and there is no other begin while
-	// this invocation is open.
+	c.mu.Lock()
+	// s.call's id, token and deadline are written by begin alone, and there is
+	// no other begin while this invocation is open.
+	left := time.Until(s.call.deadline)
 	frame, err := wire.AppendHookCall(c.buf[:0], s.call.id, wire.HookCall{
-		Token: s.call.token[:], Kind: call.Kind, Name: call.Name, Args: call.Args, DeadlineMS: ms,
+		Token: s.call.token[:], Kind: call.Kind, Name: call.Name, Args: call.Args,
+		DeadlineMS: max(int64((left+time.Millisecond-1)/time.Millisecond), 0),
 	})
 	if err != nil {
 		c.mu.Unlock()
-		guard.down()
-		return s.withdraw(minted(wire.CodeUnencodable, "the arguments do not fit a frame: "+err.Error()))
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.open {
+			s.settle(answer{err: minted(wire.CodeUnencodable, "the arguments do not fit a frame: "+err.Error())})
+		}
+		return false
 	}
-	n, err := c.attempt(frame)
-	if err == nil && n < len(frame) {
-		guard.up()
-		var more int
-		more, err = c.file.Write(frame[n:])
-		n += more
-	}
+	n, err := c.write(frame)
 	c.keep(frame)
 	c.mu.Unlock()
-	guard.down()
 	if err != nil {
 		s.hangUp(n == 0)
-	}
-	return nil
-}
-
-// withdraw takes back an invocation of which nothing was sent.
-func (s *Satellite) withdraw(err *Error) *answer {
-	s.mu.Lock()
-	if s.open {
-		s.settle(answer{err: err})
-	}
-	s.mu.Unlock()
-	a := <-s.answers
-	return &a
-}
-
-// await waits for the answer. There always is one: the satellite's, or that of
-// the timer or the supervisor.
-func (s *Satellite) await(ctx context.Context) answer {
-	done := ctx.Done()
-	if done == nil {
-		return <-s.answers
-	}
-	select {
-	case a := <-s.answers:
-		return a
-	case <-done:
-	}
-	if s.abandon(ctx) {
-		s.channel.cancel(s.call.id)
-	}
-	a := <-s.answers
-	if codeOf(ctx.Err()) == wire.CodeCancelled && a.err == nil {
-		a.err = minted(wire.CodeCancelled, "the caller gave up")
-	}
-	return a
-}
-
-// abandon shortens the life of an open invocation whose context has ended. It
-// reports whether the satellite should be told: where only time ran out, it
-// knows its deadline.
-func (s *Satellite) abandon(ctx context.Context) bool {
-	if codeOf(ctx.Err()) == wire.CodeDeadline {
-		return false
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.open || s.fate != nil {
-		return false
-	}
-	if !s.call.cancelled {
-		s.call.cancelled = true
-		if at := time.Now().Add(cancelGrace); at.Before(s.call.killAt) {
-			s.call.killAt = at
-		}
-		s.arm(s.call.killAt)
 	}
 	return true
 }
 
-// guard watches a caller's context while a write may block, when the caller
-// itself cannot.
-type guard struct {
-	ctx  context.Context
-	s    *Satellite
-	stop func() bool
-}
-
-func guarded(ctx context.Context, s *Satellite) guard { return guard{ctx: ctx, s: s} }
-
-func (g *guard) up() {
-	if g.stop == nil && g.ctx.Done() != nil {
-		ctx, s := g.ctx, g.s // so that a guard that stays down costs nothing
-		g.stop = context.AfterFunc(ctx, func() { s.abandon(ctx) })
+// abandonOpen shortens the life of an open invocation whose caller has given
+// up, and tells the satellite. Where only time ran out the satellite knows its
+// deadline. It looks at the open invocation's own context, so that it is
+// harmless when it runs late.
+func (s *Satellite) abandonOpen() {
+	s.mu.Lock()
+	if !s.open || s.fate != nil || s.call.cancelled || codeOf(s.call.caller.Err()) != wire.CodeCancelled {
+		s.mu.Unlock()
+		return
 	}
-}
-
-func (g *guard) down() {
-	if g.stop != nil {
-		g.stop()
+	s.call.cancelled = true
+	if at := time.Now().Add(cancelGrace); at.Before(s.call.killAt) {
+		s.call.killAt = at
 	}
+	s.arm(s.call.killAt)
+	id := s.call.id
+	s.mu.Unlock()
+	s.channel.cancel(id)
 }

@@ -2,65 +2,66 @@ package satellite
 
 import (
 	"errors"
-	"io"
+	"os"
 	"strconv"
-	"sync/atomic"
+	"time"
 
 	"github.com/loomext/loomext/internal/wire"
 )
 
-const (
-	// callBytes is what a satellite may write during one invocation: sixteen
-	// frames of the largest size.
-	callBytes = 16 * wire.MaxFrame
-	// idleBytes is what it may write while nothing is asked of it: one frame of
-	// the largest size that came late, and a few months of heartbeats.
-	idleBytes = wire.MaxFrame + 1<<20
-)
+// Reading is done by whoever holds the baton. During an invocation that is the
+// goroutine that invokes: handing each answer from a reading goroutine to a
+// waiting one costs more than reading it. Between invocations it is the keeper,
+// which takes up the baton once the satellite has been left alone for a
+// moment, so that calls in close succession do not change hands at all.
 
-var errFlood = errors.New("flood")
+// restAfter is how long, or up to twice as long, a satellite is left alone
+// before the keeper reads.
+const restAfter = 50 * time.Millisecond
 
-// metered is the satellite's end of the stream, cut off when it has written
-// more than its budget. It counts what no frame accounts for: the reader drops
-// heartbeats and unknown kinds before anyone sees them.
-type metered struct {
-	from   io.Reader
-	budget *atomic.Int64
-	total  int64
+// long ago: a read deadline that interrupts.
+var longAgo = time.Unix(1, 0)
+
+// keep reads while nothing is asked of the satellite, until it is interrupted
+// or the reading ends. It is started with the baton and returns it.
+func (s *Satellite) keep() {
+	s.read()
+	s.mu.Lock()
+	s.keeping = false
+	s.mu.Unlock()
+	s.baton <- struct{}{}
 }
 
-func (m *metered) Read(p []byte) (int, error) {
-	n, err := m.from.Read(p)
-	m.total += int64(n)
-	if n > 0 && m.budget.Add(-int64(n)) < 0 {
-		return 0, errFlood
-	}
-	return n, err
+// takeBaton waits for the keeper to let go.
+func (s *Satellite) takeBaton() {
+	<-s.baton
+	_ = s.channel.file.SetReadDeadline(time.Time{})
+	s.mu.Lock()
+	s.call.sent = true
+	s.mu.Unlock()
 }
 
-// read judges the satellite's frames in the order they came, until the channel
-// closes or the satellite is destroyed.
+// read judges the satellite's frames in the order they came. It returns when
+// the open invocation is answered, when it is interrupted, and when there is no
+// more to read.
 func (s *Satellite) read() {
-	defer close(s.readerDone)
-	m := &metered{from: s.channel.file, budget: &s.budget}
-	frames := wire.NewReader(m, wire.Host)
 	for {
-		before := m.total
-		f, err := frames.Read()
+		f, err := s.frames.next()
 		if err != nil {
 			s.stopReading(err)
 			return
 		}
-		ok := true
+		more := true
 		switch f.Kind {
 		case wire.KindHookResult:
-			ok = s.answered(f.ID, f.Result)
+			more = s.answered(f.ID, f.Result)
 		case wire.KindCapCall:
-			ok = s.asked(f.ID, f.Cap, m.total-before)
+			more = s.asked(f.ID, f.Cap, s.frames.size)
 		case wire.KindCancel:
 			s.calledOff(f.ID)
+		default: // heartbeats, and kinds of a later version
 		}
-		if !ok {
+		if !more {
 			return
 		}
 	}
@@ -73,25 +74,24 @@ func (s *Satellite) stopReading(err error) {
 		s.violated(fault.Reason)
 	case errors.Is(err, errFlood):
 		s.violated("the satellite wrote more than " + strconv.Itoa(callBytes>>20) + " MiB during a call, or " + strconv.Itoa(idleBytes>>20) + " MiB outside one")
+	case errors.Is(err, os.ErrDeadlineExceeded): // the keeper was interrupted
 	default: // the end of the stream, wherever it fell
 		s.hangUp(false)
 	}
 }
 
-// answered settles the open invocation with its result. A result for anything
-// else is the end of the satellite.
+// answered settles the open invocation with its result, after which there is
+// nothing more to read. A result for anything else is the end of the satellite.
 func (s *Satellite) answered(id int64, r wire.Result) bool {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.fate != nil {
-		s.mu.Unlock()
 		return false
 	}
-	if s.open && id == s.call.id {
+	if s.open && s.call.sent && id == s.call.id {
 		s.settle(answer{result: r})
-		s.mu.Unlock()
-		return true
+		return false
 	}
-	s.mu.Unlock()
-	s.violated("hook_result " + strconv.FormatInt(id, 10) + " answers no open hook_call")
+	s.condemn(minted(wire.CodeProtocol, "hook_result "+strconv.FormatInt(id, 10)+" answers no open hook_call"))
 	return false
 }

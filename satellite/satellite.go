@@ -95,10 +95,12 @@ type Satellite struct {
 	done    chan struct{}
 	closing sync.Once
 
-	budget     atomic.Int64 // bytes the satellite may still write; see metered
-	answers    chan answer  // one place, filled once for every open invocation
-	readerDone chan struct{}
-	running    sync.WaitGroup // effects
+	answers chan answer    // one place, filled once for every open invocation
+	running sync.WaitGroup // effects
+	abandon func()         // abandonOpen, made once
+	busy    atomic.Bool    // somebody is in Invoke
+	baton   chan struct{}  // one place: the right to use frames; see reader.go
+	frames  frames
 
 	mu      sync.Mutex
 	fate    *Error    // why it was destroyed, set once
@@ -107,6 +109,10 @@ type Satellite struct {
 	armed   time.Time // when the timer fires; zero when it is at rest
 	exitBy  time.Time // when a process whose channel closed is destroyed
 	reapBy  time.Time // when a destroyed process is not waited for any longer
+	keeping bool      // the keeper has the baton
+	resting bool      // the timer is to look at restAt
+	restAt  time.Time // when the keeper takes up the baton
+	restID  int64     // the last call when restAt was set
 	open    bool
 	call    invocation        // the open one, or the last
 	effects map[int64]*effect // by the id of their cap_call
@@ -122,6 +128,7 @@ type invocation struct {
 	end       context.CancelFunc
 	deadline  time.Time
 	killAt    time.Time // when the satellite is destroyed for not answering
+	sent      bool      // its goroutine has the baton and sends it
 	cancelled bool      // by the caller
 	unsent    bool      // not one byte of the call was taken
 }
@@ -152,16 +159,20 @@ func Launch(ctx context.Context, c Config) (*Satellite, error) {
 	}
 	s := &Satellite{
 		command: command, channel: ch, serve: c.Effects,
-		done: make(chan struct{}), readerDone: make(chan struct{}), answers: make(chan answer, 1),
+		done: make(chan struct{}), answers: make(chan answer, 1), baton: make(chan struct{}, 1),
 		effects: map[int64]*effect{},
 	}
 	if s.serve == nil {
 		s.serve = noEffects
 	}
-	s.budget.Store(idleBytes)
+	s.abandon = s.abandonOpen
+	s.frames.from = ch.file
+	s.frames.budget.Store(idleBytes)
+	s.baton <- struct{}{}
+	s.mu.Lock()
 	s.timer = time.AfterFunc(time.Hour, s.expire)
-	s.timer.Stop()
-	go s.read()
+	s.rest()
+	s.mu.Unlock()
 	go s.supervise()
 	return s, nil
 }

@@ -101,3 +101,6 @@ func deny(list map[string]advice) map[string]advice {
 	}
 	return list
 }
+
+// Std is the standard library's part of the seam, sorted.
+func Std() []string { return slices.Sorted(slices.Values(strings.Fields(pure))) }

@@ -19,8 +19,8 @@ type seen struct {
 	Args, Env  []string
 	Dir        string
 	FDs        map[string]string
-	SID, PGID  int
-	PID        int
+	PGID, PID  int
+	Terminal   bool
 	NoNewPrivs bool
 	Limits     map[string]syscall.Rlimit
 }
@@ -120,8 +120,11 @@ func main() {
 func look() {
 	s := seen{Args: os.Args, Env: os.Environ(), FDs: map[string]string{}, PID: os.Getpid(), Limits: map[string]syscall.Rlimit{}}
 	s.Dir, _ = os.Getwd()
-	s.SID, _, _ = getsid()
 	s.PGID = syscall.Getpgrp()
+	if tty, err := os.Open("/dev/tty"); err == nil {
+		s.Terminal = true
+		tty.Close()
+	}
 	dir, _ := os.Open("/proc/self/fd")
 	names, _ := dir.Readdirnames(-1)
 	for _, name := range names {
@@ -142,9 +145,4 @@ func look() {
 		s.Limits[name] = l
 	}
 	json.NewEncoder(os.Stdout).Encode(s)
-}
-
-func getsid() (int, int, error) {
-	r, _, e := syscall.RawSyscall(syscall.SYS_GETSID, 0, 0, 0)
-	return int(r), 0, e
 }

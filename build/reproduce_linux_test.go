@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -85,9 +84,9 @@ func TestAnotherUserElsewhereWithoutANetworkBuildsTheSameBytes(t *testing.T) {
 			t.Fatal(err)
 		}
 		cmd.Path = self
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-		if runtime.GOOS == "linux" {
-			cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWNET
+		cmd.SysProcAttr = &syscall.SysProcAttr{
+			Credential: &syscall.Credential{Uid: nobody, Gid: nobody},
+			Cloneflags: syscall.CLONE_NEWNET,
 		}
 	} else {
 		t.Log("user and network: this is not root, so the second build has the first one's")
