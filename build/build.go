@@ -68,6 +68,8 @@ type Builder struct {
 	Std []string
 	// Jail is what the jail needs to know of the host.
 	Jail jail.Options
+	// Jailed, if not nil, is told what the jail enforced on each program that is started over an extension's source.
+	Jailed func(jail.Report)
 	// Progress, if not nil, is told in one line of a step that takes seconds.
 	Progress func(string)
 
@@ -218,6 +220,9 @@ func (b *Builder) run(ctx context.Context, t Toolchain, bound bounds, stage *sta
 	}, b.Jail)
 	if err != nil {
 		return jail.Report{}, err
+	}
+	if b.Jailed != nil {
+		b.Jailed(command.Report())
 	}
 	exit, err := command.Wait()
 	// The stage's name is of no use to anyone once it is gone; paths are told from the root.

@@ -83,12 +83,15 @@ const askTimeout = 10 * time.Second
 
 // askNames starts a satellite and asks it, over its real channel, for a tool that it does not
 // have. Its answer names what it serves, which must be what the manifest declares.
-func askNames(ctx context.Context, options jail.Options, artifact string, record Record) error {
-	sat, err := satellite.Launch(ctx, satellite.Config{Artifact: artifact, Limits: record.Limits(), Jail: options})
+func askNames(ctx context.Context, o Options, artifact string, record Record) error {
+	sat, err := satellite.Launch(ctx, satellite.Config{Artifact: artifact, Limits: record.Limits(), Jail: o.Jail})
 	if err != nil {
 		return refuse(LayerJail, err)
 	}
 	defer sat.Close()
+	if o.Builder.Jailed != nil {
+		o.Builder.Jailed(sat.Report())
+	}
 	_, err = sat.Tool(ctx, unservedTool, []byte("{}"), "", askTimeout)
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -25,6 +25,8 @@ type Options struct {
 	// ErrDeclined.
 	Preset  *Decision
 	Approve func(context.Context, Approval) (Decision, error)
+	// Show, if not nil, is given every approval before it is answered, by whatever means.
+	Show func(Approval)
 
 	Progress func(Progress)
 	Builder  *build.Builder
@@ -55,6 +57,9 @@ func (s *Store) Install(ctx context.Context, o Options) (Result, error) {
 		return Result{}, err
 	}
 	name := x.manifest.Name()
+	if err := s.settle(ctx, o, &x); err != nil {
+		return Result{}, err
+	}
 	if err := s.prepare(); err != nil {
 		return Result{}, refuse(LayerRecord, err)
 	}
@@ -63,16 +68,9 @@ func (s *Store) Install(ctx context.Context, o Options) (Result, error) {
 		return Result{}, refuse(LayerRecord, err)
 	}
 	defer release()
-
 	previous := s.previous(ctx, name)
 	if previous != nil {
 		defer previous.Close()
-		if err := x.against(previous.Record); err != nil {
-			return Result{}, refuse(LayerRecord, err)
-		}
-	}
-	if err := approve(ctx, o, &x, previous); err != nil {
-		return Result{}, err
 	}
 	toolchain, err := build.Probe(ctx, o.Builder.Go)
 	if err != nil {
@@ -92,6 +90,21 @@ func (s *Store) Install(ctx context.Context, o Options) (Result, error) {
 	}
 	s.sweepGenerations(name, filepath.Base(generation))
 	return Result{Record: x.record, Outcome: outcome, Generation: generation, Approval: x.approval}, nil
+}
+
+// settle shows the approval and gets its answer. It holds no lock: an operator may take all day.
+func (s *Store) settle(ctx context.Context, o Options, x *examined) error {
+	previous := s.previous(ctx, x.manifest.Name())
+	if previous != nil {
+		defer previous.Close()
+		if err := x.against(previous.Record); err != nil {
+			return refuse(LayerRecord, err)
+		}
+	}
+	if o.Show != nil {
+		o.Show(x.approval)
+	}
+	return approve(ctx, o, x, previous)
 }
 
 // previous is the install under a name, if it is there and whole. One that is not whole gives
@@ -220,7 +233,7 @@ func (s *Store) write(ctx context.Context, o Options, x *examined, artifact stri
 	if err := copyArtifact(artifact, filepath.Join(staged, artifactName), x.record.ArtifactDigest); err != nil {
 		return "", refuse(LayerRecord, full(err))
 	}
-	if err := askNames(ctx, o.Jail, filepath.Join(staged, artifactName), x.record); err != nil {
+	if err := askNames(ctx, o, filepath.Join(staged, artifactName), x.record); err != nil {
 		return "", err
 	}
 	text, digest, err := x.record.encode()

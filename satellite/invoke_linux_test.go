@@ -323,6 +323,23 @@ func TestManySatellitesLeaveNothing(t *testing.T) {
 	}
 }
 
+func TestCallInterruptsTheKeeper(t *testing.T) {
+	s := launch(t, Config{})
+	kept := func() bool { s.mu.Lock(); defer s.mu.Unlock(); return s.keeping }
+	for range 3 {
+		eventually(t, "the keeper reads", kept)
+		alive(t, s)
+	}
+	if _, err := call(s, "halfway", 0); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the keeper reads", kept)
+	if got := said(t, s, "rest"); got != "rested" {
+		t.Errorf("%q", got)
+	}
+	eventually(t, "the keeper reads", kept)
+}
+
 func TestAllocationsOfACall(t *testing.T) {
 	s := launch(t, Config{})
 	args := wire.Map(wire.Field{Key: "args", Value: wire.Text(bytes.Repeat([]byte("x"), 1024))}, wire.Field{Key: "strand", Value: wire.String("s")})

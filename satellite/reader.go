@@ -16,10 +16,11 @@ import (
 // moment, so that calls in close succession do not change hands at all.
 
 // restAfter is how long, or up to twice as long, a satellite is left alone
-// before the keeper reads.
+// before the keeper reads. A timer below a tick of the kernel's clock would
+// have to be set in hardware at every wait.
 const restAfter = 50 * time.Millisecond
 
-// long ago: a read deadline that interrupts.
+// longAgo is a read deadline that interrupts.
 var longAgo = time.Unix(1, 0)
 
 // keep reads while nothing is asked of the satellite, until it is interrupted

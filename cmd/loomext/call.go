@@ -16,7 +16,6 @@ import (
 	"github.com/loomext/loomext/cmd/loomext/internal/escape"
 	"github.com/loomext/loomext/install"
 	"github.com/loomext/loomext/internal/wire"
-	"github.com/loomext/loomext/jail"
 	"github.com/loomext/loomext/manifest"
 	"github.com/loomext/loomext/satellite"
 )
@@ -150,7 +149,7 @@ func checkArguments(extension string, tool install.RecordTool, raw []byte) error
 func (c *cli) invoke(ctx context.Context, installed *install.Installed, tool install.RecordTool, raw []byte, o callOptions) (satellite.ToolOutcome, error) {
 	sat, err := satellite.Launch(ctx, satellite.Config{
 		Artifact: installed.Artifact,
-		Limits:   memoryLimits(installed.Record.MemoryMB),
+		Limits:   installed.Record.Limits(),
 		Effects:  satellite.ReportOnly(c.showReport),
 	})
 	if err != nil {
@@ -159,14 +158,6 @@ func (c *cli) invoke(ctx context.Context, installed *install.Installed, tool ins
 	defer sat.Close()
 	c.noteJail(sat.Report())
 	return sat.Tool(ctx, tool.Name, raw, o.strand, c.deadline(tool, o.timeout))
-}
-
-// memoryLimits is the memory that was approved; none is the satellite's default.
-func memoryLimits(mb int) jail.Limits {
-	if mb <= 0 {
-		return jail.Limits{}
-	}
-	return jail.Limits{DataBytes: jail.DataFloor + int64(mb)<<20}
 }
 
 // launchError gives a satellite that did not start its layer, where it has none.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -87,19 +86,16 @@ func (c *cli) install(ctx context.Context, source string, sets []string, preset 
 		Preset:   preset,
 		Approve:  c.approve,
 		Progress: c.showProgress,
-		Builder:  c.builder(),
+		Show: func(a install.Approval) {
+			if preset != nil { // who is asked is shown it with the question
+				c.progress.clear()
+				c.errorf("%s", approvalText(a))
+			}
+		},
+		Builder: c.builder(),
 	})
 	if err != nil {
-		if ranForeignCode(err) {
-			c.noteForeignRun()
-		}
 		return err
-	}
-	if result.Outcome != install.OutcomeUnchanged {
-		c.noteJail(result.Record.BuildJail)
-		if preset != nil {
-			c.errorf("%s", approvalText(result.Approval))
-		}
 	}
 	record := result.Record
 	if asJSON {
@@ -111,15 +107,6 @@ func (c *cli) install(ctx context.Context, source string, sets []string, preset 
 	}
 	return c.printf("%s %s %s  granted: %s  approval key: %s\n", escape.Line(record.Name), escape.Line(record.Version),
 		result.Outcome, orNone(record.Granted), record.ApprovalKey)
-}
-
-// ranForeignCode reports whether an install came as far as the compiler before it failed.
-func ranForeignCode(err error) bool {
-	var refusal *install.Error
-	if !errors.As(err, &refusal) {
-		return false
-	}
-	return refusal.Layer == install.LayerCompile || refusal.Layer == install.LayerHost
 }
 
 // approve asks on the terminal, and says so where there is none.

@@ -6,8 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
 	"syscall"
 
@@ -136,25 +134,13 @@ func jailLines(report jail.Report) []string {
 // builder builds in the user's cache directory, and tells of the steps that take seconds.
 func (c *cli) builder() *build.Builder {
 	return &build.Builder{
-		Std: standardPackages(),
+		Std:    vet.Std(),
+		Jailed: c.noteJail,
 		Progress: func(line string) {
 			c.progress.layer(install.Progress{Layer: install.LayerCompile, Text: line})
 		},
 	}
 }
-
-// standardPackages is the part of the seam that is of the standard library: the first word of
-// any other import path is a host with a dot.
-func standardPackages() []string {
-	return slices.DeleteFunc(vet.CurrentSeam().Allow, func(path string) bool {
-		first, _, _ := strings.Cut(path, "/")
-		return strings.Contains(first, ".")
-	})
-}
-
-// noteForeignRun is noteJail for a run whose report nobody hands back. A wall that is not
-// known to stand does not.
-func (c *cli) noteForeignRun() { c.noteJail(jail.Report{}) }
 
 // showProgress shows the layers of an install.
 func (c *cli) showProgress(news install.Progress) { c.progress.layer(news) }

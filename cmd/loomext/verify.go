@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -74,9 +73,6 @@ func (c *cli) verify(ctx context.Context, names []string, rebuild, asJSON bool) 
 		if err != nil {
 			return err
 		}
-		if rebuilt(v) {
-			c.noteForeignRun()
-		}
 		result.OK = result.OK && v.OK
 		result.Extensions = append(result.Extensions, v)
 		verificationText(&text, v)
@@ -93,13 +89,6 @@ func (c *cli) verify(ctx context.Context, names []string, rebuild, asJSON bool) 
 		err = &statusError{status: install.LayerVerify.ExitStatus()}
 	}
 	return err
-}
-
-// rebuilt reports whether a verification built anything.
-func rebuilt(v install.Verification) bool {
-	return slices.ContainsFunc(v.Checks, func(check install.CheckResult) bool {
-		return check.Name == "rebuild" && check.State != install.StateSkipped
-	})
 }
 
 // allNames is every name of a store. A store without any is an error.

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -405,6 +407,48 @@ func TestABlockedWriteEndsWithTheChannel(t *testing.T) {
 	if err := wait(t, "the end", ended); err != context.Canceled {
 		t.Errorf("got %v", err)
 	}
+}
+
+// A large result can wait for the host to read it. What the host says meanwhile must be
+// read all the same, or two ends that both write wait for each other.
+func TestACancelIsReadWhileAResultIsWritten(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	h, ended := serve(t, func(runtime.Asked) runtime.Answer { return runtime.Answered(report.Bytes(make([]byte, 8<<20))) })
+	h.Ask(1, "t", "x", wire.Nil())
+	if _, err := h.Conn.Read(make([]byte, 1)); err != nil { // the result has begun, and does not fit the socket
+		t.Fatal(err)
+	}
+	h.Cancel(1)
+	late, err := wire.AppendResult(nil, wire.KindCapResult, 77, wire.Result{OK: true, Value: wire.Bin(make([]byte, 4<<20))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Conn.SetWriteDeadline(time.Now().Add(patience))
+	h.Raw(late) // fails where the cancel is still being worked on
+	h.Conn.Close()
+	if err := wait(t, "the end", ended); err != nil {
+		t.Errorf("got %v", err)
+	}
+}
+
+// An author's function may ask its context for any method. It must not find the way to
+// the host that the capability packages take.
+func TestAContextHasTheMethodsOfAContextAlone(t *testing.T) {
+	var got reflect.Type
+	h, ended := serve(t, func(a runtime.Asked) runtime.Answer {
+		got = reflect.TypeOf(a.Context())
+		return runtime.Answered(report.Nil())
+	})
+	h.Ask(1, "t", "x", wire.Nil())
+	h.Result(1)
+	var methods []string
+	for i := range got.NumMethod() {
+		methods = append(methods, got.Method(i).Name)
+	}
+	if want := []string{"Deadline", "Done", "Err", "Format", "String", "Value"}; !slices.Equal(methods, want) {
+		t.Errorf("%v has the methods %q; want %q", got, methods, want)
+	}
+	stop(t, h, ended)
 }
 
 func TestPrintingAContextDoesNotPrintTheToken(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/loomext/loomext/internal/wire"
@@ -65,9 +66,10 @@ type loop struct {
 	workers sync.WaitGroup
 
 	// mu guards what follows. It is held while a result is written, which makes that
-	// and becoming idle one step for whoever read the next hook_call.
+	// and becoming idle one step for whoever read the next hook_call. Only open may be
+	// read without it: the goroutine that reads must not wait for one that writes.
 	mu    sync.Mutex
-	open  *channel.Invocation
+	open  atomic.Pointer[channel.Invocation]
 	spare bool // a goroutine waits for the turn, or is about to
 	ended bool
 
@@ -113,7 +115,7 @@ func (l *loop) lead() bool {
 					Invocation: Invocation{Kind: Kind(frame.Call.Kind), Name: frame.Call.Name},
 					Args:       frame.Call.Args,
 					DeadlineMS: frame.Call.DeadlineMS,
-					ctx:        inv,
+					ctx:        inv.Context(),
 				})
 			}
 		}
@@ -124,7 +126,7 @@ func (l *loop) lead() bool {
 // does not.
 func (l *loop) accept(id int64, call *wire.HookCall) *channel.Invocation {
 	l.mu.Lock()
-	if l.open != nil || l.ended {
+	if l.open.Load() != nil || l.ended {
 		l.mu.Unlock()
 		l.refuse(id, wire.CodeBusy, "another invocation is open; wait for its answer")
 		return nil
@@ -137,7 +139,7 @@ func (l *loop) accept(id int64, call *wire.HookCall) *channel.Invocation {
 		return nil
 	}
 	inv := l.conn.Open(id, call.Token, call.DeadlineMS)
-	l.open = inv
+	l.open.Store(inv)
 	spare := l.spare
 	l.spare = false
 	l.mu.Unlock()
@@ -191,7 +193,7 @@ func (l *loop) answered(inv *channel.Invocation, asked Asked) (stay bool) {
 func (l *loop) finish(inv *channel.Invocation, r wire.Result, stay bool) bool {
 	l.mu.Lock()
 	err := inv.Answer(r)
-	l.open = nil
+	l.open.Store(nil)
 	stay = stay && !l.spare && !l.ended && err == nil
 	if stay {
 		l.spare = true
@@ -206,10 +208,7 @@ func (l *loop) finish(inv *channel.Invocation, r wire.Result, stay bool) bool {
 
 // cancel ends the context of the invocation with this id, if it is the open one.
 func (l *loop) cancel(id int64) {
-	l.mu.Lock()
-	inv := l.open
-	l.mu.Unlock()
-	if inv != nil && inv.ID() == id {
+	if inv := l.open.Load(); inv != nil && inv.ID() == id {
 		inv.End()
 	}
 }
@@ -225,7 +224,7 @@ func (l *loop) end(fault error) {
 		l.conn.Close()
 		l.mu.Lock()
 		l.ended = true
-		inv := l.open
+		inv := l.open.Load()
 		l.mu.Unlock()
 		if inv != nil {
 			inv.End()

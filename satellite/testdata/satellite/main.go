@@ -284,6 +284,12 @@ func serve(id int64, c wire.HookCall) {
 			return
 		}
 		answer(id, wire.Int(int64(c.Process.Pid)))
+	case "halfway": // a frame begins after the answer and ends in the next call
+		answer(id, wire.Nil())
+		out.write(wire.AppendHeartbeat(nil)[:9])
+	case "rest":
+		out.write(wire.AppendHeartbeat(nil)[9:])
+		answer(id, wire.String("rested"))
 	case "raw": // the value is whatever the arguments say
 		answer(id, c.Args)
 	case "unknownkind":
