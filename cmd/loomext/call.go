@@ -16,6 +16,7 @@ import (
 	"github.com/loomext/loomext/cmd/loomext/internal/escape"
 	"github.com/loomext/loomext/install"
 	"github.com/loomext/loomext/internal/wire"
+	"github.com/loomext/loomext/jail"
 	"github.com/loomext/loomext/manifest"
 	"github.com/loomext/loomext/satellite"
 )
@@ -160,11 +161,10 @@ func (c *cli) invoke(ctx context.Context, installed *install.Installed, tool ins
 	return sat.Tool(ctx, tool.Name, raw, o.strand, c.deadline(tool, o.timeout))
 }
 
-// launchError gives a satellite that did not start its layer, where it has none.
+// launchError gives a satellite that did not start its layer.
 func launchError(err error) error {
-	var layered *install.Error
-	if errors.As(err, &layered) {
-		return err
+	if errors.As(err, new(*jail.Error)) {
+		return &install.Error{Layer: install.LayerJail, Err: err}
 	}
 	return &install.Error{Layer: install.LayerHost, Err: err}
 }
