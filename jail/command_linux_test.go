@@ -3,6 +3,7 @@ package jail
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -12,8 +13,11 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 const megabyte = 1 << 20
@@ -208,6 +212,42 @@ func TestHostsSuddenDeathEndsTheProgram(t *testing.T) {
 	}
 	_ = host.Wait()
 	eventually(t, "the child ends", func() bool { return !running(pid) })
+}
+
+// A host with a terminal must not share it.
+func TestTerminalOfTheHostIsOutOfReach(t *testing.T) {
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer master.Close()
+	if err := unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		t.Skip(err)
+	}
+	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		t.Skip(err)
+	}
+	slave, err := os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer slave.Close()
+	var out bytes.Buffer
+	host := exec.Command("/proc/self/exe", child, "look")
+	host.Env = append(os.Environ(), hostVariable+"=look")
+	host.Stdin, host.Stdout, host.Stderr = slave, &out, &out
+	host.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0}
+	if err := host.Run(); err != nil {
+		t.Fatalf("%v: %s", err, out.String())
+	}
+	var got seen
+	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
+		t.Fatalf("%v: %s", err, out.String())
+	}
+	if got.Terminal || got.PGID != got.PID {
+		t.Errorf("terminal %v, group %d of process %d", got.Terminal, got.PGID, got.PID)
+	}
 }
 
 func TestFilesAreHandedOver(t *testing.T) {

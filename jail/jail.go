@@ -7,8 +7,8 @@
 // it inherits and its limits, and gets a [Command] to wait for or to kill.
 //
 // What stands today: limits that are set before the first instruction of the
-// program runs, a session and process group of its own, death with the host,
-// no new privileges, an environment and a descriptor table that hold what the
+// program runs, a process group of its own away from the host's terminal, death
+// with the host, no new privileges, an environment and a descriptor table that hold what the
 // Spec says and nothing else, and a standard error that is always read and
 // never grows. What does not stand yet (namespaces, Landlock, the system call
 // filter, cgroups, a sealed executable) is listed in every Report as skipped,

@@ -62,18 +62,27 @@ func actAsHost(role string) int {
 		}
 		fmt.Printf("pid %d\n", c.PID())
 		select {}
+	case "look": // from a host with a terminal
+		c, err := Start(context.Background(), spec, Options{})
+		if err != nil {
+			fmt.Println(err)
+			return 1
+		}
+		<-c.Done()
+		return 0
 	case "no tracing", "no tracing, best effort":
 		if err := refusePtrace(); err != nil {
 			fmt.Println(err)
 			return 1
 		}
+		spec.Limits.DataBytes = 1 << 30
 		c, err := Start(context.Background(), spec, Options{BestEffort: role != "no tracing"})
 		if err != nil {
 			fmt.Println(err)
 			return 3
 		}
 		_, err = c.Wait()
-		layer, _ := c.Report().Layer("descriptor limit")
+		layer, _ := c.Report().Layer(BoundMemory)
 		fmt.Println(layer, err)
 		return 0
 	}

@@ -12,9 +12,8 @@ const (
 )
 
 const (
-	notBuilt  = "not built"
-	notAsked  = "no limit asked for"
-	notSetYet = "the program has not started"
+	notBuilt = "not built"
+	notAsked = "no limit asked for"
 )
 
 // Report is what stood around one command, layer by layer in the order of the

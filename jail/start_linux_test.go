@@ -253,7 +253,7 @@ func TestTracingRefused(t *testing.T) {
 		t.Errorf("%d: %s", code, out)
 	}
 	out, code := run("no tracing, best effort")
-	if code != 0 || !strings.Contains(out, "{descriptor limit skipped no limit asked for}") {
+	if code != 0 || !strings.Contains(out, "{memory limit skipped set only after the program had started: ") {
 		t.Errorf("%d: %s", code, out)
 	}
 }

@@ -12,8 +12,8 @@ import (
 // step is one wall of a launch. before acts in the host ahead of the clone, on
 // the forking thread; stopped acts from outside while the program stands before
 // its first instruction. Either may return why the layer does not stand, and an
-// error refuses the launch. A step that has neither is a wall to come, or one
-// that Go's own clone sequence puts up; then reason says which.
+// error refuses the launch. A step that has neither does not stand, for the
+// reason it gives.
 type step struct {
 	name    string
 	before  func(*launch) (skipped string, err error)
@@ -80,8 +80,12 @@ func closeOnExec(*launch) (string, error) {
 
 // onlyNamedDescriptors looks at what the stopped program really holds: a
 // library in the host may have opened one between the marking and the clone.
-// Where /proc cannot tell, the marking alone has to do.
+// Where /proc cannot tell, or the program runs already and opens its own, the
+// marking alone has to do.
 func onlyNamedDescriptors(l *launch) (string, error) {
+	if !l.tracing {
+		return "", nil
+	}
 	dir := "/proc/" + strconv.Itoa(l.pid) + "/fd"
 	var st unix.Stat_t
 	if unix.Stat(dir, &st) != nil {

@@ -48,23 +48,24 @@ func all(f *frames) (got []wire.Frame, err error) {
 	}
 }
 
-func sample() []byte {
+// sample is a stream whose last frame holds size bytes.
+func sample(size int) []byte {
 	b, _ := wire.AppendResult(nil, wire.KindHookResult, 1, wire.Result{OK: true, Value: wire.String("yes")})
 	b = wire.AppendHeartbeat(b)
 	b, _ = wire.AppendCapCall(b, 2, wire.CapCall{Token: make([]byte, wire.TokenLen), Cap: "x.y", Args: wire.Map(), DeadlineMS: 5})
 	b = wire.AppendCancel(b, 2)
-	b, _ = wire.AppendResult(b, wire.KindHookResult, 3, wire.Result{OK: true, Value: wire.Bin(make([]byte, 9000))})
+	b, _ = wire.AppendResult(b, wire.KindHookResult, 3, wire.Result{OK: true, Value: wire.Bin(make([]byte, size))})
 	return b
 }
 
 func TestWhereTheStreamIsCutChangesNothing(t *testing.T) {
-	want, _ := all(budgeted(&cut{rest: sample()}))
+	want, _ := all(budgeted(&cut{rest: sample(3 * aheadLen)}))
 	if len(want) != 4 {
 		t.Fatalf("%d frames", len(want))
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		pieces := rapid.SliceOfN(rapid.IntRange(0, 5000), 0, 200).Draw(t, "pieces")
-		got, err := all(budgeted(&cut{rest: sample(), pieces: pieces}))
+		got, err := all(budgeted(&cut{rest: sample(3 * aheadLen), pieces: pieces}))
 		if err != io.EOF || !reflect.DeepEqual(got, want) {
 			t.Fatalf("%d frames, %v", len(got), err)
 		}
@@ -87,7 +88,7 @@ func budgeted(r io.Reader) *frames {
 
 // The satellite's bytes are read here as a wire.Reader reads them.
 func FuzzFrames(f *testing.F) {
-	f.Add(sample(), uint16(3))
+	f.Add(sample(8), uint16(3))
 	f.Add([]byte{0, 0, 0, 5, 0xdd, 0xff, 0xff, 0xff, 0xff}, uint16(1))
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff}, uint16(2))
 	f.Add([]byte{0, 0, 0, 0}, uint16(9))

@@ -17,8 +17,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// program and bare are built from testdata, once per run.
-var program, bare string
+// program is built from testdata, once per run.
+var program string
 
 func TestMain(m *testing.M) {
 	jail.Main()
@@ -27,14 +27,12 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	program, bare = filepath.Join(dir, "satellite"), filepath.Join(dir, "bare")
-	for out, pkg := range map[string]string{program: "./testdata/satellite", bare: "./testdata/bare"} {
-		build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", out, pkg)
-		build.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if text, err := build.CombinedOutput(); err != nil {
-			fmt.Fprintf(os.Stderr, "building %s: %v\n%s", pkg, err, text)
-			os.Exit(1)
-		}
+	program = filepath.Join(dir, "satellite")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", program, "./testdata/satellite")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if text, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "building the satellite: %v\n%s", err, text)
+		os.Exit(1)
 	}
 	code := m.Run()
 	_ = os.RemoveAll(dir)

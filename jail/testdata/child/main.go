@@ -38,7 +38,7 @@ func main() {
 		os.Exit(code)
 	case "spin":
 		signal.Ignore(syscall.SIGXCPU)
-		for {
+		for spinning := true; spinning; {
 		}
 	case "heap":
 		var keep [][]byte

@@ -169,7 +169,7 @@ func serve(id int64, c wire.HookCall) {
 		syscall.Kill(os.Getpid(), syscall.Signal(n))
 		time.Sleep(time.Hour)
 	case "spin":
-		for {
+		for spinning := true; spinning; {
 		}
 	case "crash":
 		var nothing *int
