@@ -293,7 +293,8 @@ func (k keys) twice(before []Field, key string) bool {
 var familiar = func() map[string]string {
 	table := make(map[string]string)
 	for _, key := range []string{"args", "strand", "content", "terminate", "type", "text", "json", "name", "content_type", "bytes", "id",
-		"code", "msg", "key", "value", "path", "contents", "found", "entries", "is_dir", "method", "url", "headers", "body", "status"} {
+		"code", "msg", "key", "value", "path", "contents", "found", "entries", "is_dir", "edits", "find", "replace_with", "method", "url", "headers",
+		"body", "status", "argv", "stdin", "timeout_ms", "exit", "stdout", "stderr", "truncated", "unix_ns", "n"} {
 		table[key] = key
 	}
 	return table

@@ -198,6 +198,26 @@ func TestALargeMapIsCheckedForDuplicates(t *testing.T) {
 	checkRefusal(t, err, RuleDuplicate, "value")
 }
 
+// Long keys are the dearest: each is copied, and once more looked up.
+func TestTheDearestFrameCostsWhatItsBoundSays(t *testing.T) {
+	fields := make([]Field, MaxValues-6)
+	for i := range fields {
+		fields[i].Key = strings.Repeat("k", 50) + string(rune(0x10000+i))
+	}
+	frame := mustAppend(t)(AppendResult(nil, KindHookResult, 1, Result{OK: true, Value: Map(fields...)}))
+	before := allocated()
+	f, err := Decode(frame[headerLen:], Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if spent := (allocated() - before) >> 20; spent > 75 || spent < 30 {
+		t.Errorf("decoding %d MiB took %d MiB; the comment on MaxValues says some 70", len(frame)>>20, spent)
+	}
+	if got, _ := f.Result.Value.AsMap(); len(got) != len(fields) {
+		t.Errorf("%d fields", len(got))
+	}
+}
+
 func TestFaultIsAnError(t *testing.T) {
 	var err error = Fault{CodeRefused, "days is 9"}
 	if err.Error() != "refused: days is 9" {

@@ -23,8 +23,9 @@ type Ctx struct {
 	// context ends with it; Deadline tells what is left now.
 	DeadlineMS int64
 
-	// Report sends a partial result while the call is still running. It does not
-	// wait, and a partial that is lost never fails the call.
+	// Report sends a partial result while the call is still running. It waits for
+	// no answer, only for room in the channel, and a partial that is lost never
+	// fails the call.
 	Report func(string)
 }
 

@@ -30,7 +30,8 @@ func Typed[T any](answer func(Ctx, T) (Outcome, error)) Tool {
 //
 //   - The error, a *[Refusal], names every field that does not fit, by path:
 //     "arguments: .days: expected integer, got string; .items[3].city: expected
-//     string, got null".
+//     string, got null". Of more than sixteen it names the first and counts the
+//     rest.
 //   - Names match exactly, case included.
 //   - An integer field takes what JSON Schema calls an integer: 1, 1.0, 1e3.
 //   - null fits a pointer, slice, map, interface or a type that decodes itself. A

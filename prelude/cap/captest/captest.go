@@ -119,6 +119,12 @@ func (h *Host) End() {
 	h.end()
 }
 
+func (h *Host) over() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.ended
+}
+
 // Calls is every call so far, partials left out, in the order they came.
 func (h *Host) Calls() []Call {
 	h.mu.Lock()
@@ -135,10 +141,7 @@ func (h *Host) Partials() []string {
 
 // Call is what the capability packages reach through the context.
 func (h *Host) Call(ctx context.Context, capability string, args Value) (Value, error) {
-	h.mu.Lock()
-	ended := h.ended
-	h.mu.Unlock()
-	if ended {
+	if h.over() {
 		return Value{}, &cap.Error{Code: wire.CodeUnauthorized, Msg: "the invocation has ended"}
 	}
 	if err := ctx.Err(); err != nil {
@@ -170,9 +173,9 @@ func (h *Host) Call(ctx context.Context, capability string, args Value) (Value, 
 	return answered(capability, v, err)
 }
 
-// Post records a partial.
+// Post records a partial, unless the invocation or ctx has ended.
 func (h *Host) Post(ctx context.Context, capability string, args Value) {
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || h.over() {
 		return
 	}
 	args, err := travelled(capability, args, 0)

@@ -105,6 +105,7 @@ func TestAfterTheEndCallsAreUnauthorized(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	host.Ctx().Report("late")
+	report.Partial(context.WithoutCancel(host.Context()), "late, and its context does not say so")
 	if len(host.Calls()) != 0 || len(host.Partials()) != 0 {
 		t.Error("something arrived after the end")
 	}

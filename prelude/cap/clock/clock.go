@@ -28,7 +28,7 @@ func Now(ctx context.Context) (time.Time, error) {
 	}
 	ns, err := report.IntAt(v, "unix_ns")
 	if err != nil {
-		return time.Time{}, &Error{Err: report.Misshapen(capNow, err)}
+		return time.Time{}, &Error{Err: channel.Misshapen(capNow, err)}
 	}
 	return time.Unix(0, ns).UTC(), nil
 }

@@ -57,7 +57,7 @@ func Read(ctx context.Context, path string) (string, error) {
 	}
 	contents, err := report.StringAt(v, "contents")
 	if err != nil {
-		return "", &Error{Op: "read", Path: path, Err: report.Misshapen(capRead, err)}
+		return "", &Error{Op: "read", Path: path, Err: channel.Misshapen(capRead, err)}
 	}
 	return contents, nil
 }
@@ -82,7 +82,7 @@ func List(ctx context.Context, path string) ([]Entry, error) {
 	}
 	entries, err := readEntries(v)
 	if err != nil {
-		return nil, &Error{Op: "list", Path: path, Err: report.Misshapen(capList, err)}
+		return nil, &Error{Op: "list", Path: path, Err: channel.Misshapen(capList, err)}
 	}
 	return entries, nil
 }

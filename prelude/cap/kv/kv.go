@@ -45,7 +45,7 @@ func Get(ctx context.Context, key string) (value []byte, found bool, err error) 
 		value, err = report.BytesAt(v, "value")
 	}
 	if err != nil {
-		return nil, false, &Error{Op: "get", Key: key, Err: report.Misshapen(capGet, err)}
+		return nil, false, &Error{Op: "get", Key: key, Err: channel.Misshapen(capGet, err)}
 	}
 	if !found {
 		return nil, false, nil

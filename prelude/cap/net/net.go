@@ -66,7 +66,7 @@ func Do(ctx context.Context, r Request) (Response, error) {
 	}
 	response, err := read(v)
 	if err != nil {
-		return Response{}, &Error{Method: r.Method, URL: r.URL, Err: report.Misshapen(capRequest, err)}
+		return Response{}, &Error{Method: r.Method, URL: r.URL, Err: channel.Misshapen(capRequest, err)}
 	}
 	return response, nil
 }

@@ -62,7 +62,7 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	}
 	result, err := read(v)
 	if err != nil {
-		return Result{}, &Error{Argv: c.Argv, Err: report.Misshapen(capRun, err)}
+		return Result{}, &Error{Argv: c.Argv, Err: channel.Misshapen(capRun, err)}
 	}
 	return result, nil
 }

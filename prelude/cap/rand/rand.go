@@ -34,7 +34,7 @@ func Bytes(ctx context.Context, n int) ([]byte, error) {
 		err = &report.ShapeError{Field: "bytes", Want: fmt.Sprintf("%d bytes", n), Have: fmt.Sprintf("%d bytes", len(b))}
 	}
 	if err != nil {
-		return nil, &Error{N: n, Err: report.Misshapen(capBytes, err)}
+		return nil, &Error{N: n, Err: channel.Misshapen(capBytes, err)}
 	}
 	return b, nil
 }

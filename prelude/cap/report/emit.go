@@ -4,22 +4,18 @@ import (
 	"context"
 	"strconv"
 
-	"github.com/loomext/loomext/internal/wire"
-	"github.com/loomext/loomext/prelude/cap"
 	"github.com/loomext/loomext/prelude/cap/internal/channel"
 )
 
-const capEmit = "report.emit"
-
-// What Ctx.Report sends.
 const (
-	// PartialName is the name of a partial.
-	PartialName = "partial"
-	// PartialType is its content type.
-	PartialType = "text/plain"
+	capEmit = "report.emit"
+
+	// The name and the content type of a partial.
+	partialName = "partial"
+	partialType = "text/plain"
 )
 
-// Error is what a failed Emit returns. The host's own words are in the [cap.Error]
+// Error is what a failed Emit returns. The host's own words are in the cap.Error
 // it wraps.
 type Error struct {
 	// Name is what was to be emitted.
@@ -41,15 +37,15 @@ func Emit(ctx context.Context, name, contentType string, data []byte) (id string
 	}
 	id, err = StringAt(v, "id")
 	if err != nil {
-		return "", &Error{Name: name, Err: Misshapen(capEmit, err)}
+		return "", &Error{Name: name, Err: channel.Misshapen(capEmit, err)}
 	}
 	return id, nil
 }
 
-// Partial shows the host a line of progress and waits for nothing. One that cannot be
+// Partial shows the host a line of progress and waits for no answer. One that cannot be
 // sent is lost, and nobody hears of it.
 func Partial(ctx context.Context, text string) {
-	channel.Post(ctx, capEmit, emission(PartialName, PartialType, Bytes([]byte(text))))
+	channel.Post(ctx, capEmit, emission(partialName, partialType, Bytes([]byte(text))))
 }
 
 func emission(name, contentType string, data Value) Value {
@@ -58,10 +54,4 @@ func emission(name, contentType string, data Value) Value {
 		Field{Key: "content_type", Value: String(contentType)},
 		Field{Key: "bytes", Value: data},
 	)
-}
-
-// Misshapen is the capability error for an answer whose value is not what the
-// capability promises.
-func Misshapen(capability string, err error) error {
-	return &cap.Error{Code: wire.CodeProtocol, Msg: "the host's answer to " + capability + " is not one: " + err.Error()}
 }

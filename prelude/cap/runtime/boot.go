@@ -39,7 +39,7 @@ const (
 // process: with 0 when the host is done with it, with 1 and one line on stderr after a
 // failed boot or a fault of the channel. It does not return.
 func Serve(answer func(Asked) Answer) {
-	os.Exit(serve(os.Getenv, os.Stderr, answer))
+	os.Exit(serve(os.LookupEnv, os.Stderr, answer))
 }
 
 // Refuse ends the process as a failed boot does.
@@ -48,8 +48,8 @@ func Refuse(err error) {
 	os.Exit(exitFault)
 }
 
-func serve(getenv func(string) string, stderr io.Writer, answer func(Asked) Answer) int {
-	transport, err := boot(getenv)
+func serve(lookup func(string) (string, bool), stderr io.Writer, answer func(Asked) Answer) int {
+	transport, err := boot(lookup)
 	if err != nil {
 		complain(stderr, "boot", err)
 		return exitFault
@@ -62,14 +62,14 @@ func serve(getenv func(string) string, stderr io.Writer, answer func(Asked) Answ
 }
 
 // Boot opens the channel the environment names.
-func Boot() (io.ReadWriteCloser, error) { return boot(os.Getenv) }
+func Boot() (io.ReadWriteCloser, error) { return boot(os.LookupEnv) }
 
-func boot(getenv func(string) string) (io.ReadWriteCloser, error) {
-	where := getenv(EnvSock)
+func boot(lookup func(string) (string, bool)) (io.ReadWriteCloser, error) {
+	where, _ := lookup(EnvSock)
 	if where == "" {
 		return nil, errors.New(EnvSock + " is not set; a satellite is started by its host, not by hand")
 	}
-	if path := getenv(EnvTokenFile); path != "" {
+	if path, set := lookup(EnvTokenFile); set {
 		if err := checkTokenFile(path); err != nil {
 			return nil, err
 		}

@@ -199,6 +199,7 @@ func TestAFailedBootExitsWithOneLine(t *testing.T) {
 		"closed":               {[]string{runtime.EnvSock + "=fd:77"}, "bad file descriptor"},
 		"not a socket":         {[]string{runtime.EnvSock + "=fd:4"}, "not a socket"},
 		"token missing":        {token(filepath.Join(dir, "missing")), "LOOM_CAP_TOKEN_FILE"},
+		"token no path":        {token(""), "LOOM_CAP_TOKEN_FILE"},
 		"token a directory":    {token(dir), "LOOM_CAP_TOKEN_FILE"},
 		"token empty":          {token(file("empty", 0)), "holds 0 bytes"},
 		"token short":          {token(file("short", 31)), "holds 31 bytes"},

@@ -194,10 +194,8 @@ func (l *loop) finish(inv *channel.Invocation, r wire.Result, stay bool) bool {
 	l.mu.Lock()
 	err := inv.Answer(r)
 	l.open.Store(nil)
-	stay = stay && !l.spare && !l.ended && err == nil
-	if stay {
-		l.spare = true
-	}
+	stay = stay && !l.ended && err == nil
+	l.spare = stay // it was false: accept sent the one there was, if any
 	l.mu.Unlock()
 	inv.End()
 	if err != nil {

@@ -229,6 +229,19 @@ func TestWithoutADeclarationThereIsNoConfiguration(t *testing.T) {
 	}
 }
 
+// This package may not import the wire, so it spells the codes a second time.
+func TestTheCodesAreTheProtocols(t *testing.T) {
+	for got, want := range map[string]string{
+		runtime.RefusedCode: wire.CodeRefused, runtime.UnknownToolCode: wire.CodeUnknownTool, runtime.UnhandledCode: wire.CodeUnhandled,
+		runtime.MismatchedHookCode: wire.CodeMismatchedHook, runtime.BadArgumentsCode: wire.CodeBadArguments,
+		capruntime.Unencodable: wire.CodeUnencodable,
+	} {
+		if got != want {
+			t.Errorf("%q here is %q there", got, want)
+		}
+	}
+}
+
 // The layer below owns the channel. This one must not be able to reach around it.
 func TestImportsNothingBelowCapRuntime(t *testing.T) {
 	names, err := filepath.Glob("*.go")

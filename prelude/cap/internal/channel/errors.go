@@ -32,6 +32,11 @@ func Unsendable(err error) error {
 	return failed(wire.Fault{Code: code, Msg: "the arguments do not fit the channel: " + err.Error()})
 }
 
+// Misshapen is the error of a call whose answer is not what the capability promises.
+func Misshapen(capability string, err error) error {
+	return failed(wire.Fault{Code: wire.CodeProtocol, Msg: "the host's answer to " + capability + " is not one: " + err.Error()})
+}
+
 // abandoned is a call whose own caller gave up. It is both the capability error and
 // the context's.
 type abandoned struct {
