@@ -19,8 +19,8 @@ import (
 
 const (
 	// installRounds and unchangedRounds keep the processes of a run, of a half and of a tenth of a second each, within a minute.
-	installRounds   = 15
-	unchangedRounds = 40
+	installRounds   = 12
+	unchangedRounds = 30
 
 	installLimit   = 2.0
 	unchangedLimit = 80 * time.Millisecond

@@ -1,8 +1,8 @@
 // Command bench measures what loomext costs over doing without it, and prints a table of ratios against their limits.
 //
 // A figure is a ratio because the machine is not part of what is judged. What is measured and what it is measured against
-// (the floor) take turns, floor, ours, floor, so that both meet the same machine. Both are told as medians, and the second
-// floor divided by the first stands beside them: a run in which the two floors disagree by more than 5 % is void and
+// (the floor) take turns, twice in a round, so that both meet the same machine. Both are told as medians, and the second floor
+// of the rounds divided by the first stands beside them: a run in which the two floors disagree by more than 5 % is void and
 // repeated, and a figure that stays void is printed as that.
 //
 // The program is no test and no profiler: it builds loomext from the working tree, installs the extensions of testdata into

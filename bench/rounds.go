@@ -35,15 +35,15 @@ func (s sample) ratio() float64 { return float64(s.Ours) / float64(s.Floor) }
 // void reports whether the machine was too restless to tell.
 func (s sample) void() bool { return math.Abs(s.Floors-1) > maxDrift }
 
-// compare runs rounds of floor, ours, floor, again and again until a run is not void. The last run counts where all are void.
+// compare runs rounds of floor, ours, floor, ours, again and again until a run is not void. The last run counts where all are
+// void. Both floors come after ours and ours after a floor, so what one leaves behind in the caches is a burden for each alike.
 func compare(ctx context.Context, rounds int, floor, ours op) (sample, error) {
 	var s sample
 	for n := range maxRuns {
-		first, err := interleave(ctx, rounds, floor, ours)
-		if err != nil {
+		var err error
+		if s, err = interleave(ctx, rounds, floor, ours); err != nil {
 			return sample{}, err
 		}
-		s = first
 		s.Runs = n + 1
 		if !s.void() {
 			break
@@ -54,11 +54,11 @@ func compare(ctx context.Context, rounds int, floor, ours op) (sample, error) {
 }
 
 func interleave(ctx context.Context, rounds int, floor, ours op) (sample, error) {
-	var before, between, after []time.Duration
+	var first, second, measured []time.Duration
 	order := []struct {
 		do   op
 		into *[]time.Duration
-	}{{floor, &before}, {ours, &between}, {floor, &after}}
+	}{{floor, &first}, {ours, &measured}, {floor, &second}, {ours, &measured}}
 	for i := -rounds / settling; i < rounds; i++ {
 		for _, step := range order {
 			if err := ctx.Err(); err != nil {
@@ -74,9 +74,9 @@ func interleave(ctx context.Context, rounds int, floor, ours op) (sample, error)
 		}
 	}
 	return sample{
-		Ours:   median(between),
-		Floor:  median(slices.Concat(before, after)),
-		Floors: float64(median(after)) / float64(median(before)),
+		Ours:   median(measured),
+		Floor:  median(slices.Concat(first, second)),
+		Floors: float64(median(second)) / float64(median(first)),
 	}, nil
 }
 

@@ -43,13 +43,13 @@ func TestRoundsTakeTurns(t *testing.T) {
 	if _, err := interleave(t.Context(), 2, mark('f'), mark('o')); err != nil {
 		t.Fatal(err)
 	}
-	if string(order) != "foffof" {
+	if string(order) != "fofofofo" {
 		t.Errorf("the order was %s", order)
 	}
 }
 
 func TestRatioIsOfMediansOverBothFloors(t *testing.T) {
-	s, err := compare(t.Context(), 3, takes(100, 102, 100, 102, 100, 102), takes(150, 300, 200))
+	s, err := compare(t.Context(), 3, takes(100, 102, 100, 102, 100, 102), takes(150, 300, 200, 200, 150, 300))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestSampleTravels(t *testing.T) {
 }
 
 func TestJSONTextHasItsLength(t *testing.T) {
-	for _, size := range []int{64, smallArgs, largeArgs} {
+	for _, size := range []int{128, smallArgs, largeArgs} {
 		if text := jsonText(size); len(text) != size || !json.Valid(text) {
 			t.Errorf("%d bytes of JSON (%t) for %d", len(text), json.Valid(text), size)
 		}

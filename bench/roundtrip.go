@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,9 +27,12 @@ const (
 	smallLimit = 1.3
 	largeLimit = 1.5
 
-	// A batch is a millisecond or more, far above what reading the clock costs.
-	smallBatch, smallRounds = 100, 500
-	largeBatch, largeRounds = 10, 250
+	// A batch takes a third of a millisecond: far above what reading the clock costs, and so far below a time slice that
+	// most batches end before the core is given to somebody else.
+	smallBatch, smallRounds = 20, 1500
+	largeBatch, largeRounds = 2, 1000
+	// leadIn is how many trips come before a batch and do not count: the first ones meet caches that the other side filled.
+	leadIn = 4
 )
 
 func smallCall(ctx context.Context, b *bed) (row, error) {
@@ -119,11 +121,14 @@ func takeRoundTrip(ctx context.Context, args []string) (_ sample, err error) {
 	return compare(ctx, rounds, batches(batch, floor), batches(batch, call))
 }
 
-// batches is an op that does n times the same and tells the time of one.
+// batches is an op that does n times the same, once it has warmed up, and tells the time of one.
 func batches(n int, do func() error) op {
 	return func(context.Context) (time.Duration, error) {
-		start := time.Now()
-		for range n {
+		var start time.Time
+		for i := -leadIn; i < n; i++ {
+			if i == 0 {
+				start = time.Now()
+			}
 			if err := do(); err != nil {
 				return 0, err
 			}
@@ -196,25 +201,21 @@ func toolResult(text []byte) wire.Result {
 		wire.Field{Key: "content", Value: wire.List(block)}, wire.Field{Key: "terminate", Value: wire.Bool(false)})}
 }
 
-// jsonText is a JSON document of exactly so many bytes that looks like the arguments of a tool: objects of strings, numbers
-// and words, some letters that are not ASCII, and some escapes.
+// jsonText is a JSON document of exactly so many bytes that looks like what a model calls a tool with: a few short values, and
+// a long text with lines, quotes and letters that are not ASCII.
 func jsonText(size int) []byte {
-	const open, shut = `{"rows":[`, `],"pad":"`
-	var b bytes.Buffer
-	b.WriteString(open)
-	for i := 0; ; i++ {
-		item := fmt.Sprintf(`{"id":%d,"path":"src/part%d/file.go","line":%d,"ok":%t,"score":%.3f,"text":"naïve \"match\" of a pattern\n"}`,
-			i, i%17, i*7, i%2 == 0, float64(i)/3)
-		if b.Len()+len(item)+len(shut)+len(`,"}`) > size {
-			break
-		}
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(item)
+	const (
+		head = `{"path":"internal/report/format.go","line":42,"all":false,"text":"`
+		line = `\tif name == \"naïve\" { return format(name, 0.5) } // the rest is looked up once and kept\n`
+		tail = `"}`
+	)
+	text := make([]byte, 0, size)
+	text = append(text, head...)
+	for len(text)+len(line)+len(tail) <= size {
+		text = append(text, line...)
 	}
-	b.WriteString(shut)
-	b.Write(bytes.Repeat([]byte("x"), max(size-b.Len()-len(`"}`), 0)))
-	b.WriteString(`"}`)
-	return b.Bytes()
+	for len(text)+len(tail) < size {
+		text = append(text, '.')
+	}
+	return append(text, tail...)
 }

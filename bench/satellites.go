@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	startRounds = 400
+	startRounds = 300
 	startLimit  = 1.3
 
 	allocationRuns  = 2000

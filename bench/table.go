@@ -100,9 +100,9 @@ func document(rows []row, machine string, at time.Time) string {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", r.figure, r.measured, r.floors, r.limit, r.verdict, r.note)
 	}
 	b.WriteString(`
-Every ratio is of medians. The floor, what is measured and the floor again take turns, and *floor ÷ floor* is the second floor
-divided by the first: where it is off by more than 5 %, the run is void and repeated, and a figure that never had a run that
-counts is *void*.
+Every ratio is of medians. The floor and what is measured take turns, twice in a round, and *floor ÷ floor* is the second
+floor of the rounds divided by the first: where it is off by more than 5 %, the run is void and repeated, and a figure that
+never had a run that counts is *void*.
 
 - **Changed install**: the whole process of ` + "`loomext install --yes`" + `, a constant of the source changed every time, against
   ` + "`go build`" + ` with the flags and the environment that the record of the install names, in the same build root, with a Go

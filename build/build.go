@@ -50,6 +50,8 @@ const (
 	addressLimit = 4 << 30
 	// fileLimit is the size of each file; the largest file of an honest build is the archive of the runtime.
 	fileLimit = 64 << 20
+	// descriptorLimit is how many files each process holds open; the go command keeps a few for each package at work.
+	descriptorLimit = 1024
 	// stderrLimit is how much compiler output is kept.
 	stderrLimit = 64 << 10
 )
@@ -215,7 +217,7 @@ func (b *Builder) run(ctx context.Context, t Toolchain, bound bounds, stage *sta
 		Writable:  []string{stage.dir},
 		Profile:   jail.Build,
 		Limits: jail.Limits{
-			CPU: bound.cpu, DataBytes: bound.data, AddressBytes: bound.address, FileBytes: bound.file,
+			CPU: bound.cpu, DataBytes: bound.data, AddressBytes: bound.address, FileBytes: bound.file, Descriptors: descriptorLimit,
 		},
 	}, b.Jail)
 	if err != nil {

@@ -31,7 +31,7 @@ const (
 	maxIndex = 8 << 20
 )
 
-// untouched is the modification time of every trusted entry. It lies in the future, so that the go command does not
+// untouched is the modification time of every trusted file. It lies in the future, so that the go command does not
 // refresh it when it uses the entry (it does so for times more than an hour ago); any write moves it.
 var untouched = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
 
@@ -274,7 +274,9 @@ func seal(dir string) error {
 		if d.IsDir() {
 			return os.Chmod(path, 0o555)
 		}
-		return os.Chmod(path, 0o444)
+		// The go command writes an index of every package whose files are older than a few seconds, under the path of the
+		// build's root: it would be made for each build and never read. A file of the future gets none.
+		return errors.Join(os.Chmod(path, 0o444), os.Chtimes(path, untouched, untouched))
 	})
 	// What the go command keeps for itself at the top: trim.txt, README.
 	top, readErr := os.ReadDir(dir)

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -31,11 +32,24 @@ type Approval struct {
 	Overrides   json.RawMessage `json:"overrides"`
 	Revision    string          `json:"revision"`
 	TreeDigest  string          `json:"tree_digest"`
-	// Changes names the fields in which this differs from what is installed under the
-	// name, in the record's spelling. It is empty for a first install.
-	Changes []string `json:"changes"`
+	// Granted is what this install grants, where that was said ahead of the question; nil
+	// is a question that is still to be answered.
+	Granted []string `json:"granted"`
+	// ApprovalKey is the key of this approval with what is granted, or with all that is
+	// requested while that is open.
+	ApprovalKey string `json:"approval_key"`
+	// Changes is how this differs from what is installed under the name. It is empty for
+	// a first install.
+	Changes []Change `json:"changes"`
 	// Replaces is the version that is installed now, or empty.
 	Replaces string `json:"replaces"`
+}
+
+// Change is one field of the record that an install would change, in the record's spelling.
+type Change struct {
+	Field string          `json:"field"`
+	Was   json.RawMessage `json:"was"`
+	Now   json.RawMessage `json:"now"`
 }
 
 // Request is one capability that an extension asks for, with the places that use it.
@@ -151,8 +165,9 @@ func (x *examined) describe() error {
 		Name: r.Name, Version: r.Version, Description: r.Description, License: r.License,
 		Source: r.Source, Tools: r.Tools, Hooks: r.Hooks, Net: r.Net, Commands: r.Commands,
 		MemoryMB: r.MemoryMB, Requests: []Request{}, Config: r.Config, Overrides: r.Overrides,
-		Revision: r.Revision, TreeDigest: r.TreeDigest, Changes: []string{},
+		Revision: r.Revision, TreeDigest: r.TreeDigest, Changes: []Change{},
 	}
+	x.approval.ApprovalKey = approvalKey(r, r.Requested)
 	uses := x.pkg.Uses()
 	for _, capability := range r.Requested {
 		request := Request{Capability: capability, Uses: []string{}}
@@ -166,14 +181,29 @@ func (x *examined) describe() error {
 	return nil
 }
 
+// approvalKey is the key of a record's terms with some capabilities granted.
+func approvalKey(r Record, granted []string) string {
+	return manifest.ApprovalKey(manifest.Fingerprint(r.Revision, granted), r.Overrides, r.TreeDigest)
+}
+
 // against notes how the approval differs from what is installed.
 func (x *examined) against(previous Record) error {
-	changes, err := differences(previous, x.record, approvedTerms)
+	terms := approvedTerms
+	if x.approval.Granted != nil {
+		terms = append(slices.Clone(terms), "granted")
+	}
+	was, order, err := previous.fields()
 	if err != nil {
 		return err
 	}
-	if changes != nil {
-		x.approval.Changes = changes
+	now, _, err := x.record.fields()
+	if err != nil {
+		return err
+	}
+	for _, field := range order {
+		if slices.Contains(terms, field) && !bytes.Equal(was[field], now[field]) {
+			x.approval.Changes = append(x.approval.Changes, Change{Field: field, Was: was[field], Now: now[field]})
+		}
 	}
 	x.approval.Replaces = previous.Version
 	return nil

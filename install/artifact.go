@@ -98,7 +98,7 @@ func askNames(ctx context.Context, o Options, artifact string, record Record) er
 	}
 	var fault *satellite.Error
 	if !errors.As(err, &fault) || fault.Code != wire.CodeUnknownTool {
-		return refuse(LayerHost, fmt.Errorf("the fresh satellite did not answer with the names of its tools: %v", orNothing(err)))
+		return refuse(LayerHost, fmt.Errorf("the fresh satellite did not answer with the names of its tools: %s", continued(orNothing(err))))
 	}
 	want := make([]string, 0, len(record.Tools))
 	for _, tool := range record.Tools {
@@ -109,6 +109,11 @@ func askNames(ctx context.Context, o Options, artifact string, record Record) er
 		return refuse(LayerHost, fmt.Errorf("the satellite serves [%s] and the manifest declares [%s]", strings.Join(served, ", "), strings.Join(want, ", ")))
 	}
 	return nil
+}
+
+// continued indents the lines after the first, so that foreign text cannot begin a line.
+func continued(err error) string {
+	return strings.ReplaceAll(strings.TrimRight(err.Error(), "\n"), "\n", "\n  ")
 }
 
 func orNothing(err error) error {

@@ -51,12 +51,12 @@ type Error struct {
 }
 
 // Error begins every line with the layer, once, whether or not the layer's own
-// error already says it.
+// error already says it. A line that is indented goes on with the one above it.
 func (e *Error) Error() string {
 	prefix := string(e.Layer) + ": "
 	lines := strings.Split(strings.TrimRight(e.Err.Error(), "\n"), "\n")
 	for i, line := range lines {
-		if !strings.HasPrefix(line, prefix) {
+		if !strings.HasPrefix(line, prefix) && (i == 0 || !strings.HasPrefix(line, " ")) {
 			lines[i] = prefix + line
 		}
 	}

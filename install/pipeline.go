@@ -94,6 +94,12 @@ func (s *Store) Install(ctx context.Context, o Options) (Result, error) {
 
 // settle shows the approval and gets its answer. It holds no lock: an operator may take all day.
 func (s *Store) settle(ctx context.Context, o Options, x *examined) error {
+	if o.Preset != nil {
+		if err := x.grant(*o.Preset); err != nil {
+			return err
+		}
+		x.approval.Granted, x.approval.ApprovalKey = x.record.Granted, x.record.ApprovalKey
+	}
 	previous := s.previous(ctx, x.manifest.Name())
 	if previous != nil {
 		defer previous.Close()
@@ -104,7 +110,10 @@ func (s *Store) settle(ctx context.Context, o Options, x *examined) error {
 	if o.Show != nil {
 		o.Show(x.approval)
 	}
-	return approve(ctx, o, x, previous)
+	if o.Preset != nil {
+		return nil
+	}
+	return ask(ctx, o, x, previous)
 }
 
 // previous is the install under a name, if it is there and whole. One that is not whole gives
@@ -117,12 +126,9 @@ func (s *Store) previous(ctx context.Context, name string) *Installed {
 	return installed
 }
 
-// approve settles what is granted. An approval that was given before is not asked for again;
-// any other is.
-func approve(ctx context.Context, o Options, x *examined, previous *Installed) error {
-	if o.Preset != nil {
-		return x.grant(*o.Preset)
-	}
+// ask has the operator settle what is granted. An approval that was given before is not asked
+// for again; any other is.
+func ask(ctx context.Context, o Options, x *examined, previous *Installed) error {
 	if previous != nil {
 		again := Decision{Granted: previous.Record.Granted, How: previous.Record.ApprovedHow}
 		if x.grant(again) == nil && x.record.ApprovalKey == previous.Record.ApprovalKey {
@@ -148,7 +154,7 @@ func (x *examined) grant(d Decision) error {
 	}
 	x.record.Granted = granted
 	x.record.Fingerprint = manifest.Fingerprint(x.record.Revision, granted)
-	x.record.ApprovalKey = manifest.ApprovalKey(x.record.Fingerprint, x.overrides, x.record.TreeDigest)
+	x.record.ApprovalKey = approvalKey(x.record, granted)
 	x.record.ApprovedBy, x.record.ApprovedHow = operator(), d.How
 	x.record.ApprovedAt = time.Now().UTC().Truncate(time.Second)
 	return nil

@@ -38,6 +38,7 @@ type Verification struct {
 // VerifyOptions are one verification.
 type VerifyOptions struct {
 	Rebuild  bool // build again, which needs the recorded toolchain
+	Strict   bool // a rebuild that cannot be made fails
 	Builder  *build.Builder
 	Progress func(Progress)
 }
@@ -66,6 +67,9 @@ func (s *Store) Verify(ctx context.Context, name string, o VerifyOptions) (Verif
 	for _, s := range stepsOf {
 		done := step(LayerVerify, s.name)
 		check := runCheck(ctx, s, passed)
+		if o.Strict && s.name == checkRebuild && check.State == StateSkipped {
+			check.State = StateFailed
+		}
 		if err := ctx.Err(); err != nil {
 			return v, err
 		}

@@ -1,10 +1,21 @@
 package satellite
 
 import (
+	"io"
 	"os"
+	"time"
 
 	"github.com/loomext/loomext/jail"
 	"golang.org/x/sys/unix"
+)
+
+const (
+	// soonWait is how long a reader that expects its answer at once waits in
+	// the kernel, which rounds it up to a tick of its clock, 1 to 10 ms.
+	soonWait = time.Millisecond
+	// sendBuffer is what the kernel takes of a frame before the satellite reads
+	// it: the common large one in one go, with what the kernel counts on top.
+	sendBuffer = 512 << 10
 )
 
 // newChannel makes the pair. Theirs is a blocking descriptor; the satellite
@@ -12,14 +23,92 @@ import (
 func newChannel() (ours *channel, theirs *os.File, err error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err == nil {
-		err = unix.SetNonblock(pair[0], true)
+		ours, err = hostEnd(pair[0])
 		if err != nil {
-			_ = unix.Close(pair[0])
 			_ = unix.Close(pair[1])
 		}
 	}
 	if err != nil {
 		return nil, nil, &jail.Error{Place: "descriptors", What: "no socket pair for the satellite", Err: err}
 	}
-	return &channel{file: os.NewFile(uintptr(pair[0]), "satellite")}, os.NewFile(uintptr(pair[1]), "satellite's end"), nil
+	return ours, os.NewFile(uintptr(pair[1]), "satellite's end"), nil
+}
+
+// hostEnd takes over a descriptor. The runtime takes one to its poller that
+// does not block when it is given; this one does from then on.
+func hostEnd(fd int) (*channel, error) {
+	if err := unix.SetNonblock(fd, true); err != nil {
+		_ = unix.Close(fd)
+		return nil, err
+	}
+	c := &channel{file: os.NewFile(uintptr(fd), "satellite")}
+	c.receive, c.send = c.receiveSome, c.sendAll
+	tick := unix.NsecToTimeval(soonWait.Nanoseconds())
+	err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &tick)
+	if err == nil {
+		err = unix.SetNonblock(fd, false)
+	}
+	if err == nil {
+		c.raw, err = c.file.SyscallConn()
+	}
+	if err != nil {
+		_ = c.file.Close()
+		return nil, err
+	}
+	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUF, sendBuffer) // a smaller one is slower
+	return c, nil
+}
+
+// receiveSome is one attempt to read. False sends the reader to the poller.
+func (c *channel) receiveSome(fd uintptr) bool {
+	if c.soon {
+		n, err := unix.Read(int(fd), c.into)
+		if err != unix.EAGAIN && err != unix.EINTR {
+			return c.received(n, err)
+		}
+		c.soon = false
+	}
+	for {
+		n, _, err := unix.Recvfrom(int(fd), c.into, unix.MSG_DONTWAIT)
+		switch err {
+		case unix.EINTR:
+		case unix.EAGAIN:
+			return false
+		default:
+			return c.received(n, err)
+		}
+	}
+}
+
+func (c *channel) received(n int, err error) bool {
+	c.got, c.readErr = max(n, 0), err
+	if n == 0 && err == nil {
+		c.readErr = io.EOF
+	}
+	return true
+}
+
+// sendAll writes until all is taken or there is no room. False sends the
+// writer to the poller.
+func (c *channel) sendAll(fd uintptr) bool {
+	for len(c.rest) > 0 {
+		n, err := unix.SendmsgN(int(fd), c.rest, nil, nil, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
+		switch err {
+		case nil:
+			c.rest = c.rest[n:]
+		case unix.EINTR:
+		case unix.EAGAIN:
+			return false
+		default:
+			c.writeErr = err
+			return true
+		}
+	}
+	return true
+}
+
+// close ends every wait on the channel, those in the kernel as well.
+func (c *channel) close() {
+	_ = c.raw.Control(func(fd uintptr) { _ = unix.Shutdown(int(fd), unix.SHUT_RDWR) })
+	_ = c.file.Close()
 }

@@ -133,6 +133,7 @@ func (s *Satellite) asked(id int64, c wire.CapCall, size int64) bool {
 	if c.Cap == capReport {
 		s.perform(ctx, e, call)
 	} else {
+		s.channel.soon = false // the effect takes its time, and wants this thread
 		go s.perform(ctx, e, call)
 	}
 	return true

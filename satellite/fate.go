@@ -95,7 +95,7 @@ func (s *Satellite) expire() {
 	}
 	if due(s.fate != nil, s.reapBy) && s.open {
 		s.settle(answer{err: s.fate})
-		_ = s.channel.file.Close() // so that its caller stops reading
+		s.channel.close() // so that its caller stops reading
 	}
 	if s.fate != nil {
 		return
@@ -153,7 +153,7 @@ func (s *Satellite) supervise() {
 	case <-timer.C:
 	}
 	timer.Stop()
-	_ = s.channel.file.Close()
+	s.channel.close()
 	if !taken {
 		<-s.baton
 	}

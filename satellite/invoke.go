@@ -72,6 +72,7 @@ func (s *Satellite) Invoke(ctx context.Context, call Invocation) (wire.Value, er
 		s.takeBaton()
 	}
 	if s.send(call) {
+		s.channel.soon = true
 		s.read()
 	}
 	s.baton <- struct{}{}

@@ -26,6 +26,7 @@ var longAgo = time.Unix(1, 0)
 // keep reads while nothing is asked of the satellite, until it is interrupted
 // or the reading ends. It is started with the baton and returns it.
 func (s *Satellite) keep() {
+	s.channel.soon = false
 	s.read()
 	s.mu.Lock()
 	s.keeping = false

@@ -154,7 +154,7 @@ func Launch(ctx context.Context, c Config) (*Satellite, error) {
 	}, c.Jail)
 	_ = theirs.Close()
 	if err != nil {
-		_ = ch.file.Close()
+		ch.close()
 		return nil, err
 	}
 	s := &Satellite{
@@ -166,7 +166,7 @@ func Launch(ctx context.Context, c Config) (*Satellite, error) {
 		s.serve = noEffects
 	}
 	s.abandon = s.abandonOpen
-	s.frames.from = ch.file
+	s.frames.from = ch
 	s.frames.budget.Store(idleBytes)
 	s.baton <- struct{}{}
 	s.mu.Lock()

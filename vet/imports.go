@@ -41,6 +41,9 @@ func judgeImports(files []*goFile, module string, tree source.Tree) {
 				}
 			case !allowed[path]:
 				a := refusal(path)
+				if better, ok := strayOwn(module, path, own); ok {
+					a = better
+				}
 				f.at(spec.Path.Pos(), LintImport, fmt.Sprintf("%q: %s", path, a.why), a.instead)
 			}
 		}
@@ -62,6 +65,27 @@ func (f *goFile) judgeSpelling(spec *ast.ImportSpec, path string) {
 	case spec.Name.Name == "_" && strings.HasPrefix(path, prelude) && allowed[path]:
 		f.at(spec.Name.Pos(), LintImport, "a blank import of the prelude, which names a capability and uses nothing of it", "remove it")
 	}
+}
+
+// strayOwn recognizes an import that is meant for a package of the extension itself and does not say so, because
+// go.mod is missing or says another path: one that ends in a directory of the tree.
+func strayOwn(module, path string, own map[string]bool) (advice, bool) {
+	for at, r := range path {
+		if r != '/' || !own[path[at+1:]] || !strings.Contains(path[:at], ".") {
+			continue
+		}
+		if strings.HasPrefix(module, noModule) {
+			return advice{
+				"an extension carries no other modules, and its own packages have no path, for there is no go.mod with a module line",
+				"if this is the directory " + path[at+1:] + " beside it, add a go.mod that says: module " + path[:at],
+			}, true
+		}
+		return advice{
+			"an extension carries no other modules, and go.mod says that this one is " + module,
+			"if this is the directory " + path[at+1:] + " beside it, import " + module + path[at:],
+		}, true
+	}
+	return advice{}, false
 }
 
 func missingPackage(dir string) string {

@@ -27,6 +27,9 @@ func (p Package) Tree() source.Tree { return p.tree }
 // Manifest is the manifest the source was judged against.
 func (p Package) Manifest() manifest.Manifest { return p.manifest }
 
+// noModule begins the module path of an extension that has none of its own. The domain is reserved, so nothing else has it.
+const noModule = "extension.invalid/"
+
 // Module is the path the extension's packages import each other by: the author's, or extension.invalid/<name>.
 func (p Package) Module() string { return p.module }
 
@@ -38,7 +41,7 @@ func (p Package) Uses() []Use { return slices.Clone(p.uses) }
 func Syntax(ctx context.Context, tree source.Tree, m manifest.Manifest) (Package, error) {
 	p := Package{tree: tree, manifest: m, module: tree.Module()}
 	if p.module == "" {
-		p.module = "extension.invalid/" + m.Name()
+		p.module = noModule + m.Name()
 	}
 	var found Findings
 	var files []*goFile

@@ -9,7 +9,7 @@ import (
 
 	"github.com/loomext/loomext/cmd/loomext/internal/escape"
 	"github.com/loomext/loomext/install"
-	"github.com/loomext/loomext/manifest"
+	"github.com/loomext/loomext/satellite"
 )
 
 const (
@@ -28,7 +28,8 @@ func approvalText(a install.Approval) string {
 	p.title(a.Name, a.Version, a.License, a.Description)
 	p.row("source", escape.Line(a.Source))
 	if a.Replaces != "" {
-		p.row("replaces", escape.Line(a.Replaces)+"; changed: "+orNone(a.Changes))
+		p.row("replaces", escape.Line(a.Replaces))
+		p.row("changes", orNoneLines(changes(a.Changes))...)
 	}
 	p.tools(a.Tools)
 	p.hooks(a.Hooks)
@@ -39,17 +40,29 @@ func approvalText(a install.Approval) string {
 	p.config(a.Config, a.Overrides)
 	p.row("tree", a.TreeDigest)
 	p.row("revision", a.Revision)
-	p.row("approval key", fullApprovalKey(a)+" (with all that is requested)")
+	if a.Granted == nil {
+		p.row("approval key", escape.Line(a.ApprovalKey)+" (with all that is requested)")
+	} else {
+		p.row("granting", orNone(a.Granted))
+		p.row("approval key", escape.Line(a.ApprovalKey))
+	}
 	return p.String()
 }
 
-// fullApprovalKey is the approval key of granting everything.
-func fullApprovalKey(a install.Approval) string {
-	granted := make([]string, len(a.Requests))
-	for i, request := range a.Requests {
-		granted[i] = request.Capability
+// changeShown is the length up to which an approval shows the values of a change; those of a
+// schema or of a digest would hide what matters.
+const changeShown = 60
+
+// changes is a line a change, with both values where they are short.
+func changes(all []install.Change) []string {
+	lines := make([]string, len(all))
+	for i, change := range all {
+		lines[i] = escape.Line(change.Field)
+		if max(len(change.Was), len(change.Now)) <= changeShown {
+			lines[i] += ": " + escape.JSON(string(change.Was)) + " → " + escape.JSON(string(change.Now))
+		}
 	}
-	return manifest.ApprovalKey(manifest.Fingerprint(a.Revision, granted), a.Overrides, a.TreeDigest)
+	return lines
 }
 
 // page lays out labels with what they name. Its text is escaped by the time it is added.
@@ -187,7 +200,7 @@ func shellWord(word string) string {
 
 func memoryText(mb int) string {
 	if mb <= 0 {
-		return "the default"
+		return fmt.Sprintf("%d MB (the default)", satellite.DefaultMemory>>20)
 	}
 	return fmt.Sprintf("%d MB", mb)
 }

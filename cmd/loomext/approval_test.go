@@ -32,8 +32,11 @@ func sampleApproval() install.Approval {
 		Overrides:  json.RawMessage(`{"results":5}`),
 		Revision:   "sha256:" + strings.Repeat("1", 64),
 		TreeDigest: "sha256:" + strings.Repeat("2", 64),
-		Changes:    []string{"net", "tools"},
-		Replaces:   "1.9.0",
+		Changes: []install.Change{
+			{Field: "net", Was: json.RawMessage("null"), Now: json.RawMessage(`{"hosts":["` + strings.Repeat("a", changeShown) + `"]}`)},
+			{Field: "config", Was: json.RawMessage(`{"results":10}`), Now: json.RawMessage(`{"results":5}`)},
+		},
+		Replaces: "1.9.0",
 	}
 }
 
@@ -42,7 +45,8 @@ func TestApprovalTextHasAllThatIsApproved(t *testing.T) {
 	for _, want := range []string{
 		"fetcher 2.0.0  MIT\n  Looks a word up.\n",
 		"source        /src/fetcher\n",
-		"replaces      1.9.0; changed: net, tools\n",
+		"replaces      1.9.0\nchanges       net\n",
+		`              config: {"results":10} → {"results":5}`,
 		"tools         look  (look, at most 8s)\n",
 		"prompt: look: look a word up\n",
 		"hooks         tool_call  (gate)\n",
@@ -124,7 +128,7 @@ func TestApprovalTextEscapesEveryField(t *testing.T) {
 
 func TestApprovalTextOfTheLeastExtension(t *testing.T) {
 	text := approvalText(install.Approval{Name: "least", Version: "0.0.0", Config: json.RawMessage(`{}`)})
-	for _, want := range []string{"tools         none", "hooks         none", "capabilities  none", "network       none", "commands      none", "memory        the default", "config        none"} {
+	for _, want := range []string{"tools         none", "hooks         none", "capabilities  none", "network       none", "commands      none", "memory        64 MB (the default)", "config        none"} {
 		if !strings.Contains(text, want+"\n") {
 			t.Errorf("the approval lacks %q:\n%s", want, text)
 		}

@@ -168,7 +168,7 @@ func TestSignalEndsACallAndItsSatellite(t *testing.T) {
 			if left := processesOf(w.home); len(left) > 0 {
 				t.Errorf("left behind: %q", left)
 			}
-			if !strings.Contains(stderr.String(), "host: stopped by ") {
+			if !strings.Contains(stderr.String(), "loomext: stopped by ") {
 				t.Errorf("stderr does not say why:\n%s", stderr.String())
 			}
 		})

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -29,7 +30,7 @@ Results go to standard output, everything else to standard error.
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		DisableAutoGenTag: true,
-		Args:              cobra.NoArgs,
+		Args:              knownCommand,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		RunE: ran(func(cmd *cobra.Command, _ []string) error {
 			return cmd.Help()
@@ -98,4 +99,16 @@ func exactly(names ...string) cobra.PositionalArgs {
 		}
 		return fmt.Errorf("%s wants%s and has %d arguments; see %s --help", cmd.CommandPath(), want, len(args), cmd.CommandPath())
 	}
+}
+
+// knownCommand refuses a word that is no command, with those it may have been meant for.
+func knownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	near := cmd.SuggestionsFor(args[0])
+	if len(near) == 0 {
+		return usagef("unknown command %q; see loomext --help", args[0])
+	}
+	return usagef("unknown command %q; did you mean %s?", args[0], strings.Join(near, " or "))
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -54,7 +55,11 @@ func run(ctx context.Context, args []string, s streams) int {
 	var ran *ranError
 	if !errors.As(err, &ran) {
 		// Whatever fails before a command's own function is the command line's fault.
-		err = usagef("%s", err)
+		text := err.Error()
+		if !strings.Contains(text, "; ") {
+			text += "; see loomext --help, or --help after the command"
+		}
+		err = usagef("%s", text)
 	}
 	status := exitStatus(ctx, err)
 	c.report(ctx, status, err)
@@ -85,7 +90,7 @@ func (c *cli) report(ctx context.Context, status int, err error) {
 	text := err.Error()
 	switch {
 	case errors.As(context.Cause(ctx), &signaled):
-		text = "host: " + signaled.Error()
+		text = "loomext: " + signaled.Error()
 	case status == statusSignal+int(syscall.SIGPIPE), errors.As(err, &own):
 		return
 	case status == statusUsage:

@@ -18,7 +18,7 @@ type verifyResult struct {
 }
 
 func (c *cli) verifyCommand() *cobra.Command {
-	var all, noRebuild, asJSON bool
+	var all, noRebuild, strict, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "verify <name>… | --all",
 		Short: "Prove that what is installed is what was approved",
@@ -27,16 +27,18 @@ approval and seam, then vets the installed source anew and, where the recorded t
 there, builds it again, which must give the same bytes. It writes nothing into the store.
 
 A check that cannot be made is "skipped", with the reason; only a check that fails fails the
-verification. An empty store fails --all: a CI step that verifies nothing proves nothing.
+verification. --require-rebuild makes a rebuild that was skipped a failure. An empty store fails --all: a CI step that verifies nothing proves nothing.
 
 Exit statuses: 0 no check failed; 2 usage; 16 not installed, or nothing is; 17 a check
 failed. See "loomext help exitcodes".`,
-		Example:           "  loomext verify units\n  loomext verify --all --no-rebuild\n  loomext verify --all --json",
+		Example:           "  loomext verify units\n  loomext verify --all --no-rebuild\n  loomext verify --all --require-rebuild --json",
 		ValidArgsFunction: c.completeNames(-1),
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case all && len(args) > 0:
 				return usagef("verify takes names or --all, not both")
+			case noRebuild && strict:
+				return usagef("verify rebuilds or does not: --require-rebuild and --no-rebuild exclude each other")
 			case !all && len(args) == 0:
 				return usagef("verify wants the names of extensions, or --all")
 			}
@@ -46,15 +48,16 @@ failed. See "loomext help exitcodes".`,
 	flags := cmd.Flags()
 	flags.BoolVar(&all, "all", false, "verify everything that is installed")
 	flags.BoolVar(&noRebuild, "no-rebuild", false, "do not build again; the check says so")
+	flags.BoolVar(&strict, "require-rebuild", false, "a rebuild that cannot be made fails")
 	flags.BoolVar(&asJSON, "json", false, "print every check as JSON")
 	cmd.RunE = ran(func(cmd *cobra.Command, args []string) error {
-		return c.verify(cmd.Context(), args, !noRebuild, asJSON)
+		return c.verify(cmd.Context(), args, install.VerifyOptions{Rebuild: !noRebuild, Strict: strict}, asJSON)
 	})
 	return cmd
 }
 
 // verify checks the named extensions, or all where no name is given.
-func (c *cli) verify(ctx context.Context, names []string, rebuild, asJSON bool) error {
+func (c *cli) verify(ctx context.Context, names []string, o install.VerifyOptions, asJSON bool) error {
 	store, err := c.store()
 	if err != nil {
 		return err
@@ -64,12 +67,11 @@ func (c *cli) verify(ctx context.Context, names []string, rebuild, asJSON bool) 
 			return err
 		}
 	}
+	o.Builder, o.Progress = c.builder(), c.showStep
 	result := verifyResult{OK: true, Extensions: []install.Verification{}}
 	var text strings.Builder
 	for _, name := range names {
-		v, err := store.Verify(ctx, name, install.VerifyOptions{
-			Rebuild: rebuild, Builder: c.builder(), Progress: c.showStep,
-		})
+		v, err := store.Verify(ctx, name, o)
 		if err != nil {
 			return err
 		}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/loomext/loomext/prelude/ext"
-	"github.com/loomext/loomext/prelude/ext/internal/config"
+	"github.com/loomext/loomext/prelude/internal/config"
 )
 
 func TestTheZeroCtxIsAContext(t *testing.T) {

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/loomext/loomext/prelude/ext/internal/config"
 	"github.com/loomext/loomext/prelude/ext/internal/decode"
+	"github.com/loomext/loomext/prelude/internal/config"
 )
 
 // Typed makes a tool from a function over the Go type of its arguments. Arguments

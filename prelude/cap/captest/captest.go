@@ -13,7 +13,7 @@
 // A call reaches a fake through the context, exactly as a real one reaches its
 // invocation. So any number of fakes run side by side in parallel tests, and code that
 // drops the context it was given fails here as it would in a satellite. Nothing global
-// is touched.
+// is touched, but by [Host.Config].
 //
 // A fake has no policy of its own: it answers what its handlers answer. Arguments and
 // answers pass through the real encoding both ways, so what could not travel fails here
@@ -61,6 +61,7 @@ type Host struct {
 	ctx context.Context
 	end context.CancelFunc
 
+	t        testing.TB
 	mu       sync.Mutex
 	handlers map[string]Handler
 	calls    []Call
@@ -75,7 +76,7 @@ const deadline = 10 * time.Minute
 
 // New makes a fake host whose invocation ends with the test.
 func New(t testing.TB) *Host {
-	h := &Host{handlers: make(map[string]Handler)}
+	h := &Host{t: t, handlers: make(map[string]Handler)}
 	h.handlers["report.emit"] = h.emit
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
 	h.end = cancel

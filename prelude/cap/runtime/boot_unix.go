@@ -5,13 +5,10 @@ package runtime
 import (
 	"errors"
 	"io"
-	"os"
 	"syscall"
 )
 
-// inherit takes over a connected socket the host left open. The descriptor is made
-// non-blocking, so that reads wait in the runtime's poller and not in a thread each,
-// and so that closing it ends them.
+// inherit takes over a connected socket the host left open.
 func inherit(fd int) (io.ReadWriteCloser, error) {
 	var st syscall.Stat_t
 	if err := syscall.Fstat(fd, &st); err != nil {
@@ -48,16 +45,14 @@ func dial(path string) (io.ReadWriteCloser, error) {
 	return open(fd)
 }
 
+// open makes the descriptor one whose reads and writes block, whatever the host left
+// it as.
 func open(fd int) (io.ReadWriteCloser, error) {
 	syscall.CloseOnExec(fd)
-	if err := syscall.SetNonblock(fd, true); err != nil {
+	if err := syscall.SetNonblock(fd, false); err != nil {
 		return nil, err
 	}
-	f := os.NewFile(uintptr(fd), "channel")
-	if f == nil {
-		return nil, syscall.EBADF
-	}
-	return f, nil
+	return &socket{fd: fd}, nil
 }
 
 // hungUp reports whether an error of the stream only says that the host is gone. A

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/loomext/loomext/prelude/ext/internal/config"
+	"github.com/loomext/loomext/prelude/internal/config"
 	"github.com/loomext/loomext/prelude/internal/jsontext"
 )
 
