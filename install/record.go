@@ -252,9 +252,6 @@ func sum(b []byte) string {
 	return hex.EncodeToString(digest[:])
 }
 
-// digestOf is a SHA-256 as records write it.
-func digestOf(b []byte) string { return "sha256:" + sum(b) }
-
 // readRecord reads install.json and holds it against the digest in its generation's name.
 // A changed file is refused with the fields that changed.
 func readRecord(path, wantDigest string) (Record, error) {

@@ -29,10 +29,10 @@ func Loop(ctx context.Context, transport io.ReadWriteCloser, answer func(Asked) 
 		transport: transport,
 		answer:    answer,
 		reader:    wire.NewReader(transport, wire.Satellite),
-		turn:      make(chan struct{}, 1),
 		done:      make(chan struct{}),
 	}
-	l.conn = channel.NewConn(transport, l.lost)
+	l.turn = newTurn(l.start)
+	l.conn = channel.NewConn(transport, l.turn.hand, l.lost)
 	remove, err := channel.Install(l.conn)
 	if err != nil {
 		transport.Close()
@@ -42,8 +42,7 @@ func Loop(ctx context.Context, transport io.ReadWriteCloser, answer func(Asked) 
 	stop := context.AfterFunc(ctx, func() { l.end(context.Cause(ctx)) })
 	defer stop()
 
-	l.workers.Add(1)
-	go l.work()
+	l.start()
 	<-l.done
 	l.settle()
 	return l.fault
@@ -51,34 +50,44 @@ func Loop(ctx context.Context, transport io.ReadWriteCloser, answer func(Asked) 
 
 // loop is one run of Loop.
 //
-// Its goroutines take turns as leader and followers. The one that reads a hook_call
-// lets another go on reading and runs the answer itself, so a question is never
-// handed from one goroutine to the next on its way. At most one idle goroutine is
-// kept to take over.
+// The goroutine that reads a hook_call runs the answer itself, so a question is never
+// handed from one goroutine to the next on its way. Who reads meanwhile is turn's
+// matter.
 type loop struct {
 	transport io.ReadWriteCloser
 	conn      *channel.Conn
 	answer    func(Asked) Answer
 	reader    *wire.Reader // used only by whoever has the turn
+	turn      *turn
 
-	// turn is the right to read, on its way from one goroutine to the next.
-	turn    chan struct{}
-	workers sync.WaitGroup
+	// mu is held while a result is written, which makes that and becoming idle one step
+	// for whoever read the next hook_call. The goroutine that reads takes it for no
+	// other frame: it must not wait for one that writes.
+	mu   sync.Mutex
+	open atomic.Pointer[channel.Invocation]
 
-	// mu guards what follows. It is held while a result is written, which makes that
-	// and becoming idle one step for whoever read the next hook_call. Only open may be
-	// read without it: the goroutine that reads must not wait for one that writes.
-	mu    sync.Mutex
-	open  atomic.Pointer[channel.Invocation]
-	spare bool // a goroutine waits for the turn, or is about to
-	ended bool
+	// starting orders the start of a worker with the end of the loop, which waits for
+	// all of them.
+	starting sync.Mutex
+	ended    atomic.Bool
+	workers  sync.WaitGroup
 
 	once  sync.Once
 	fault error // set before done is closed
 	done  chan struct{}
 }
 
-// work reads until it reads a hook_call, answers that, and waits for its next turn.
+// start has another goroutine read, unless the loop has ended.
+func (l *loop) start() {
+	l.starting.Lock()
+	defer l.starting.Unlock()
+	if !l.ended.Load() {
+		l.workers.Add(1)
+		go l.work()
+	}
+}
+
+// work reads and answers for as long as it has the turn.
 func (l *loop) work() {
 	clean := false
 	defer func() {
@@ -92,7 +101,8 @@ func (l *loop) work() {
 	clean = true
 }
 
-// lead is one turn. It reports whether there may be another.
+// lead reads up to the next hook_call and has that answered. It reports whether the
+// goroutine still has the turn.
 func (l *loop) lead() bool {
 	for {
 		frame, err := l.reader.Read()
@@ -111,7 +121,7 @@ func (l *loop) lead() bool {
 			l.cancel(frame.ID)
 		case wire.KindHookCall:
 			if inv := l.accept(frame.ID, &frame.Call); inv != nil {
-				return l.run(inv, Asked{
+				return l.answered(inv, Asked{
 					Invocation: Invocation{Kind: Kind(frame.Call.Kind), Name: frame.Call.Name},
 					Args:       frame.Call.Args,
 					DeadlineMS: frame.Call.DeadlineMS,
@@ -122,33 +132,27 @@ func (l *loop) lead() bool {
 	}
 }
 
-// accept opens the invocation of a hook_call and passes the turn on, or answers why it
-// does not.
+// accept opens the invocation of a hook_call, or answers why it does not.
 func (l *loop) accept(id int64, call *wire.HookCall) *channel.Invocation {
 	l.mu.Lock()
-	if l.open.Load() != nil || l.ended {
-		l.mu.Unlock()
+	busy := l.open.Load() != nil
+	l.mu.Unlock()
+	if busy {
 		l.refuse(id, wire.CodeBusy, "another invocation is open; wait for its answer")
 		return nil
 	}
 	switch Kind(call.Kind) {
 	case Tool, Event, Command:
 	default:
-		l.mu.Unlock()
 		l.refuse(id, wire.CodeBadKind, fmt.Sprintf("a satellite answers tool, event and command, not %.64q", call.Kind))
 		return nil
 	}
 	inv := l.conn.Open(id, call.Token, call.DeadlineMS)
 	l.open.Store(inv)
-	spare := l.spare
-	l.spare = false
-	l.mu.Unlock()
-	if spare {
-		l.turn <- struct{}{}
-	} else {
-		l.workers.Add(1)
-		go l.work()
+	if l.ended.Load() { // perhaps too late for end to have seen it
+		inv.End()
 	}
+	l.turn.keep()
 	return inv
 }
 
@@ -159,20 +163,10 @@ func (l *loop) refuse(id int64, code, msg string) {
 	}
 }
 
-// run has the invocation answered and waits for the next turn. It reports whether one
-// came.
-func (l *loop) run(inv *channel.Invocation, asked Asked) bool {
-	if !l.answered(inv, asked) {
-		return false
-	}
-	<-l.turn
-	return !l.over()
-}
-
 // answered runs the answering function and writes what it returns. A function that
 // never returns, because it panicked or ended its goroutine, is answered all the same.
-// It reports whether the goroutine stays to take over from the next leader.
-func (l *loop) answered(inv *channel.Invocation, asked Asked) (stay bool) {
+// It reports whether the goroutine still has the turn.
+func (l *loop) answered(inv *channel.Invocation, asked Asked) (turn bool) {
 	returned := false
 	defer func() {
 		if returned {
@@ -180,28 +174,27 @@ func (l *loop) answered(inv *channel.Invocation, asked Asked) (stay bool) {
 		}
 		text := "the answer panicked"
 		defer func() { // whatever the panic value's own methods do
-			stay = l.finish(inv, wire.Result{Fault: wire.Fault{Code: wire.CodeCrashed, Msg: text}}, false)
+			l.finish(inv, wire.Result{Fault: wire.Fault{Code: wire.CodeCrashed, Msg: text}})
+			l.turn.hand() // a goroutine that is ending cannot read
 		}()
 		text = crash(recover())
 	}()
 	answer := l.answer(asked)
 	returned = true
-	return l.finish(inv, answer.result(), true)
+	l.finish(inv, answer.result())
+	return l.turn.take() && !l.ended.Load()
 }
 
 // finish writes the result of the open invocation and makes the loop idle.
-func (l *loop) finish(inv *channel.Invocation, r wire.Result, stay bool) bool {
+func (l *loop) finish(inv *channel.Invocation, r wire.Result) {
 	l.mu.Lock()
 	err := inv.Answer(r)
 	l.open.Store(nil)
-	stay = stay && !l.ended && err == nil
-	l.spare = stay // it was false: accept sent the one there was, if any
 	l.mu.Unlock()
 	inv.End()
 	if err != nil {
 		l.end(streamFault(err))
 	}
-	return stay
 }
 
 // cancel ends the context of the invocation with this id, if it is the open one.
@@ -218,32 +211,22 @@ func (l *loop) lost(err error) { l.end(streamFault(err)) }
 func (l *loop) end(fault error) {
 	l.once.Do(func() {
 		l.fault = fault
-		l.transport.Close() // before the lock, which a blocked write may hold
+		l.starting.Lock()
+		l.ended.Store(true)
+		l.starting.Unlock()
+		l.transport.Close()
 		l.conn.Close()
-		l.mu.Lock()
-		l.ended = true
-		inv := l.open.Load()
-		l.mu.Unlock()
-		if inv != nil {
+		if inv := l.open.Load(); inv != nil {
 			inv.End()
-		}
-		select {
-		case l.turn <- struct{}{}: // wakes the spare, if there is one
-		default:
 		}
 		close(l.done)
 	})
 }
 
-func (l *loop) over() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.ended
-}
-
 // settle waits for the goroutines, but not forever: an author's function may never
 // come back.
 func (l *loop) settle() {
+	l.turn.stop()
 	all := make(chan struct{})
 	go func() {
 		l.workers.Wait()
@@ -258,7 +241,7 @@ func (l *loop) settle() {
 }
 
 // stumbled is called where a worker ends other than by returning. After an author's
-// Goexit another worker has the turn already and all is well. A panic is one of ours.
+// Goexit another worker has the turn and all is well. A panic is one of ours.
 func (l *loop) stumbled(panicked any) {
 	if panicked != nil {
 		l.end(fmt.Errorf("an internal fault: %.200v", panicked))

@@ -45,6 +45,8 @@ func (o *out) frames(t *testing.T) (all []wire.Frame) {
 	}
 }
 
+func idle() {}
+
 func code(err error) string {
 	var e *capability.Error
 	if !errors.As(err, &e) {
@@ -55,7 +57,7 @@ func code(err error) string {
 
 func TestAPartialOfAnAnsweredInvocationIsDropped(t *testing.T) {
 	var o out
-	c := NewConn(&o, nil)
+	c := NewConn(&o, idle, nil)
 	inv := c.Open(1, []byte("token"), 60_000)
 	alive := context.WithoutCancel(inv.Context())
 	Post(alive, "report.emit", wire.Map())
@@ -70,7 +72,7 @@ func TestAPartialOfAnAnsweredInvocationIsDropped(t *testing.T) {
 }
 
 func TestTheDeadlineIsSeenByOneWhoNeverAskedForDone(t *testing.T) {
-	inv := NewConn(&out{}, nil).Open(1, nil, 0)
+	inv := NewConn(&out{}, idle, nil).Open(1, nil, 0)
 	if err := inv.Context().Err(); err != context.DeadlineExceeded {
 		t.Errorf("got %v", err)
 	}
@@ -83,7 +85,7 @@ func TestTheDeadlineIsSeenByOneWhoNeverAskedForDone(t *testing.T) {
 
 // Something left must not travel as nothing left.
 func TestWhatIsLeftIsRoundedUp(t *testing.T) {
-	inv := NewConn(&out{}, nil).Open(1, nil, 60_000)
+	inv := NewConn(&out{}, idle, nil).Open(1, nil, 60_000)
 	up := func() int64 { return int64((time.Until(inv.deadline) + time.Millisecond - 1) / time.Millisecond) }
 	most := up()
 	got := leftMS(context.Background(), inv)
@@ -103,7 +105,7 @@ func TestWhatIsLeftIsRoundedUp(t *testing.T) {
 func TestAStreamThatBrokeOnceIsNotWrittenAgain(t *testing.T) {
 	o := out{fails: io.ErrShortWrite}
 	var told []error
-	c := NewConn(&o, func(err error) { told = append(told, err) })
+	c := NewConn(&o, idle, func(err error) { told = append(told, err) })
 	for range 3 {
 		if _, err := c.Call(context.Background(), "kv.get", wire.Map()); code(err) != wire.CodeGone {
 			t.Errorf("got %v", err)
@@ -123,7 +125,7 @@ func TestAnAnswerBeatsTheEndOfItsContext(t *testing.T) {
 	for range 50 { // the two are chosen between at random
 		ctx, cancel := context.WithCancel(context.Background())
 		var o out
-		c := NewConn(&o, nil)
+		c := NewConn(&o, idle, nil)
 		o.during = func() {
 			cancel()
 			c.Deliver(1, wire.Result{OK: true, Value: wire.Int(7)})
@@ -140,7 +142,7 @@ func TestAnAnswerBeatsTheEndOfItsContext(t *testing.T) {
 
 func TestALargeFrameIsNotKept(t *testing.T) {
 	var o out
-	c := NewConn(&o, nil)
+	c := NewConn(&o, idle, nil)
 	inv := c.Open(1, nil, 1000)
 	for _, n := range []int{100, keptBuffer / 2, 4 << 20} {
 		if err := inv.Answer(wire.Result{OK: true, Value: wire.Bin(make([]byte, n))}); err != nil {
@@ -154,7 +156,7 @@ func TestALargeFrameIsNotKept(t *testing.T) {
 
 func TestAClosedChannelTakesNoCall(t *testing.T) {
 	var o out
-	c := NewConn(&o, nil)
+	c := NewConn(&o, idle, nil)
 	c.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // it must not be needed
 	defer cancel()

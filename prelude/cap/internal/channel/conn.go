@@ -19,6 +19,7 @@ const keptBuffer = 256 << 10
 // cap_result with Deliver.
 type Conn struct {
 	out    io.Writer
+	waits  func()
 	broken func(error)
 
 	// wmu orders everything that is written. It also guards the token of every
@@ -36,11 +37,12 @@ type Conn struct {
 	closed  bool
 }
 
-// NewConn writes to out. A call that fails to be written tells broken, with no lock
-// held; the stream is then of no more use. The writers of results get the error back
-// instead.
-func NewConn(out io.Writer, broken func(error)) *Conn {
-	return &Conn{out: out, broken: broken, waiting: make(map[int64]chan wire.Result)}
+// NewConn writes to out. A call that is about to wait for its answer tells waits, so
+// that somebody reads it, and one that fails to be written tells broken; the stream is
+// then of no more use. No lock is held while they are told. The writers of results get
+// the error back instead.
+func NewConn(out io.Writer, waits func(), broken func(error)) *Conn {
+	return &Conn{out: out, waits: waits, broken: broken, waiting: make(map[int64]chan wire.Result)}
 }
 
 // Call makes a call that belongs to no invocation: it carries no token, and the
@@ -97,6 +99,7 @@ func (c *Conn) call(ctx context.Context, inv *Invocation, capability string, arg
 		c.forget(id)
 		return wire.Value{}, err
 	}
+	c.waits()
 	select {
 	case r := <-answer:
 		return Outcome(r)
