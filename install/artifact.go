@@ -26,10 +26,10 @@ const maxArtifact = 64 << 20
 func digestFile(path string) (digest string, size int64, err error) {
 	info, err := os.Lstat(path)
 	if err != nil {
-		return "", 0, err
+		return "", 0, fmt.Errorf("%w; install the extension again", err)
 	}
 	if !info.Mode().IsRegular() || info.Size() > maxArtifact {
-		return "", 0, fmt.Errorf("%s is no regular file of at most %d bytes", path, maxArtifact)
+		return "", 0, fmt.Errorf("%s is no regular file of at most %d bytes; install the extension again", path, maxArtifact)
 	}
 	f, err := os.Open(path)
 	if err != nil {

@@ -2,6 +2,7 @@ package install
 
 import (
 	"context"
+	"debug/buildinfo"
 	"errors"
 	"fmt"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/loomext/loomext/build"
 	"github.com/loomext/loomext/gen"
 	"github.com/loomext/loomext/manifest"
 	"github.com/loomext/loomext/source"
@@ -45,6 +47,7 @@ const (
 	checkManifest = "manifest"
 	checkApproval = "approval"
 	checkSeam     = "seam"
+	checkProgram  = "program"
 	checkVetting  = "vetting"
 	checkRebuild  = "rebuild"
 )
@@ -59,6 +62,7 @@ func (a *audit) loadSteps() []auditStep {
 		{name: checkManifest, check: a.checkManifest, needs: []string{checkTree}},
 		{name: checkApproval, check: a.checkApproval, needs: []string{checkManifest}},
 		{name: checkSeam, check: a.checkSeam, needs: []string{checkRecord}},
+		{name: checkProgram, check: a.checkProgram, needs: []string{checkArtifact, checkApproval}},
 	}
 }
 
@@ -104,19 +108,25 @@ func (a *audit) checkRecord(context.Context) (string, error) {
 
 func (a *audit) checkTree(ctx context.Context) (string, error) {
 	dir := filepath.Join(a.dir(), treeName)
+	if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
+		return "", fmt.Errorf("%s of the generation is no directory; install %s again", treeName, a.name)
+	}
 	tree, err := source.Reopen(ctx, dir, a.record.Module)
 	if err != nil {
 		return "", err
 	}
 	if tree.Digest() != a.record.TreeDigest {
 		return "", fmt.Errorf("%s has digest %s and the record says %s: %s; install %s again",
-			treeName, tree.Digest(), a.record.TreeDigest, a.changedFiles(tree), a.name)
+			treeName, tree.Digest(), a.record.TreeDigest, "changed: "+a.changedFiles(tree), a.name)
+	}
+	if changed := a.changedFiles(tree); changed != "" {
+		return "", fmt.Errorf("the record's files are not those of its tree: changed: %s; install %s again", changed, a.name)
 	}
 	a.tree = tree
 	return tree.Digest(), nil
 }
 
-// changedFiles names the files of a tree that are not those the record was made of.
+// changedFiles names the files of a tree that are not those the record was made of, or is empty.
 func (a *audit) changedFiles(tree source.Tree) string {
 	var changed []string
 	for _, path := range tree.Paths() {
@@ -131,7 +141,7 @@ func (a *audit) changedFiles(tree source.Tree) string {
 		}
 	}
 	slices.Sort(changed)
-	return "changed: " + strings.Join(changed, ", ")
+	return strings.Join(changed, ", ")
 }
 
 func (a *audit) checkArtifact(context.Context) (string, error) {
@@ -208,6 +218,35 @@ func (a *audit) checkSeam(context.Context) (string, error) {
 		return "", fmt.Errorf("%s was vetted against seam %d and this loomext has seam %d, with other rules; install it again to approve it under these", a.name, then.Version, now.Version)
 	}
 	return fmt.Sprintf("version %d", now.Version), nil
+}
+
+// checkProgram looks into the artifact: that it is a static program, that it was built with the
+// recorded toolchain, and that it declares what the manifest and the configuration do.
+func (a *audit) checkProgram(context.Context) (string, error) {
+	path := filepath.Join(a.dir(), artifactName)
+	if err := build.CheckELF(path); err != nil {
+		return "", err
+	}
+	info, err := buildinfo.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("%s does not say what built it (%w); install %s again", artifactName, err, a.name)
+	}
+	if info.GoVersion != a.record.Toolchain {
+		return "", fmt.Errorf("%s was built with %s, and the record's toolchain is %s; install %s again", artifactName, info.GoVersion, a.record.Toolchain, a.name)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	declared, err := gen.ReadDeclaration(f, a.record.ArtifactSize)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w; install %s again", artifactName, err, a.name)
+	}
+	if difference := declared.Difference(a.declaration()); difference != "" {
+		return "", fmt.Errorf("%s declares something else than the manifest: %s; install %s again", artifactName, difference, a.name)
+	}
+	return "declares " + declared.Name + " " + declared.Version, nil
 }
 
 // declaration is what the artifact of this record must say of itself.

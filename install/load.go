@@ -3,9 +3,11 @@ package install
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/loomext/loomext/manifest"
@@ -46,7 +48,8 @@ func (s *Store) Load(ctx context.Context, name string) (*Installed, error) {
 		if installed, err = s.load(ctx, name); err == nil {
 			return installed, nil
 		}
-		if !errors.Is(err, fs.ErrNotExist) || ctx.Err() != nil {
+		switched := errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EWOULDBLOCK)
+		if !switched || errors.Is(err, ErrNotInstalled) || ctx.Err() != nil {
 			break
 		}
 	}
@@ -103,9 +106,14 @@ func (s *Store) List() ([]Entry, error) {
 	ctx := context.Background() // two small reads a name
 	entries := make([]Entry, 0, len(links))
 	for _, link := range links {
+		if strings.HasPrefix(link.Name(), ".") {
+			continue // what file managers leave; no extension has such a name
+		}
 		a := &audit{store: s, name: link.Name()}
 		entry := Entry{Name: a.name}
-		if _, err := a.checkLink(ctx); err != nil {
+		if _, err := a.checkLink(ctx); errors.Is(err, ErrNotInstalled) {
+			continue // removed since the directory was read
+		} else if err != nil {
 			entry.Err = refuse(LayerRecord, err)
 		} else if _, err := a.checkRecord(ctx); err != nil {
 			entry.Err = refuse(LayerRecord, err)
@@ -132,7 +140,13 @@ func (s *Store) Remove(ctx context.Context, name string) error {
 		return refuse(LayerRecord, err)
 	}
 	defer release()
-	if err := os.Remove(s.link(name)); err != nil {
+	err = os.Remove(s.link(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		_, err = s.current(name) // another removal was first
+	} else if errors.Is(err, syscall.ENOTEMPTY) {
+		err = fmt.Errorf("%s is a directory that no install made; move it away", s.link(name))
+	}
+	if err != nil {
 		return refuse(LayerRecord, err)
 	}
 	s.sweepGenerations(name, "")

@@ -275,7 +275,7 @@ func readRecord(path, wantDigest string) (Record, error) {
 	dec := json.NewDecoder(bytes.NewReader(object(fields, order)))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&record); err != nil {
-		return Record{}, fmt.Errorf("%s cannot be read: %w", recordName, err)
+		return Record{}, fmt.Errorf("%s cannot be read: %w; install the extension again", recordName, err)
 	}
 	return record, nil
 }
@@ -333,13 +333,13 @@ func differences(a, b Record, only []string) ([]string, error) {
 func readBounded(path string, limit int64) ([]byte, error) {
 	info, err := os.Lstat(path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w; install the extension again", err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no regular file", path)
+		return nil, fmt.Errorf("%s is no regular file; install the extension again", path)
 	}
 	if info.Size() > limit {
-		return nil, fmt.Errorf("%s has %d bytes, more than %d", path, info.Size(), limit)
+		return nil, fmt.Errorf("%s has %d bytes, more than %d; install the extension again", path, info.Size(), limit)
 	}
 	f, err := os.Open(path)
 	if err != nil {

@@ -104,7 +104,11 @@ func (s *Store) prepare() error {
 // lock takes the lock of one name, waiting until ctx ends. Two installs of one name
 // follow one another; two names do not wait for each other.
 func (s *Store) lock(ctx context.Context, name string) (release func(), err error) {
-	lock := flock.New(filepath.Join(s.home, locksDir, name), flock.SetPermissions(0o600))
+	path := filepath.Join(s.home, locksDir, name)
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no lock file; remove it", path)
+	}
+	lock := flock.New(path, flock.SetPermissions(0o600))
 	if _, err := lock.TryLockContext(ctx, lockPoll); err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -124,8 +128,10 @@ func (s *Store) current(name string) (string, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "", fmt.Errorf("%s is %w in %s; `loomext list` shows what is", name, ErrNotInstalled, s.home)
+	case errors.Is(err, syscall.EINVAL):
+		return "", fmt.Errorf("%s is not the link an install makes; move it away and install %s again", s.link(name), name)
 	case err != nil:
-		return "", fmt.Errorf("%s is not the link an install makes (%w); remove and install %s again", s.link(name), err, name)
+		return "", fmt.Errorf("%w; make the store readable", err)
 	}
 	base, ok := strings.CutPrefix(target, "../"+generationsDir+"/")
 	if !ok || !isGeneration(base, name) {
@@ -252,6 +258,15 @@ func (s *Store) publish(st *staging, staged, name, base string) error {
 	if err := os.Rename(staged, s.generation(base)); err != nil {
 		return err
 	}
+	if err := s.switchTo(st, name, base); err != nil {
+		_ = os.RemoveAll(s.generation(base))
+		return err
+	}
+	return syncDir(filepath.Join(s.home, linksDir))
+}
+
+// switchTo makes the link of a name point to a generation.
+func (s *Store) switchTo(st *staging, name, base string) error {
 	if err := syncDir(filepath.Join(s.home, generationsDir)); err != nil {
 		return err
 	}
@@ -259,10 +274,11 @@ func (s *Store) publish(st *staging, staged, name, base string) error {
 	if err := os.Symlink("../"+generationsDir+"/"+base, link); err != nil {
 		return err
 	}
-	if err := os.Rename(link, s.link(name)); err != nil {
-		return err
+	err := os.Rename(link, s.link(name))
+	if errors.Is(err, fs.ErrExist) || errors.Is(err, syscall.EISDIR) {
+		return fmt.Errorf("%s is a directory, where the link of %s goes; move it away", s.link(name), name)
 	}
-	return syncDir(filepath.Join(s.home, linksDir))
+	return err
 }
 
 // syncTree asks the disk to have what a generation's directory and its record hold, so that

@@ -132,6 +132,17 @@ func TestTamperingIsNoticedAndNamed(t *testing.T) {
 		t.Cleanup(func() { os.WriteFile(path, data, 0o644) })
 		expect(t, "tree", "README.md")
 	})
+	t.Run("a tree somewhere else", func(t *testing.T) {
+		tree, moved := filepath.Join(dir, "tree"), filepath.Join(t.TempDir(), "tree")
+		if err := os.Rename(tree, moved); err != nil {
+			t.Skipf("skipped layer: file system: the temporary directory is another one: %v", err)
+		}
+		t.Cleanup(func() { os.Remove(tree); os.Rename(moved, tree) })
+		if err := os.Symlink(moved, tree); err != nil {
+			t.Fatal(err)
+		}
+		expect(t, "tree", "no directory")
+	})
 	t.Run("the artifact", func(t *testing.T) {
 		change(t, filepath.Join(dir, "loom_satellite"), flip)
 		expect(t, "artifact", "loom_satellite")
@@ -215,6 +226,8 @@ func TestAConsistentForgeryIsDerivedAnew(t *testing.T) {
 		{"approval", "config", func(r *install.Record) { r.Config = json.RawMessage(`{"loud":true}`) }},
 		{"seam", "seam", func(r *install.Record) { r.Seam.Allow = append(r.Seam.Allow, "os") }},
 		{"tree", "digest", func(r *install.Record) { r.TreeDigest = "sha256:0" }},
+		{"tree", "say.go", func(r *install.Record) { r.Files["tool/say.go"] = "0" }},
+		{"program", "toolchain", func(r *install.Record) { r.Toolchain = "go1.25.0" }},
 		{"artifact", "digest", func(r *install.Record) { r.ArtifactDigest = "sha256:0" }},
 	} {
 		t.Run(forged.check+" "+forged.names, func(t *testing.T) {
@@ -231,13 +244,22 @@ func TestAConsistentForgeryIsDerivedAnew(t *testing.T) {
 	}
 }
 
-// TestARebuildNoticesAnotherArtifact gives a record the digest of a satellite that was built from
-// another source: only building again can tell.
-func TestARebuildNoticesAnotherArtifact(t *testing.T) {
+// TestAnotherExtensionsProgramIsNoticed swaps in the satellite of another extension and makes the
+// record fit: the program itself still says whose it is.
+func TestAnotherExtensionsProgramIsNoticed(t *testing.T) {
 	s := install.Open(filepath.Join(t.TempDir(), "home"))
-	other := install.Open(filepath.Join(t.TempDir(), "home"))
 	mustInstall(t, s, options(extension(t, "word", "one")))
-	foreign := mustInstall(t, other, options(extension(t, "word", "two")))
+	foreign := mustInstall(t, s, options(extension(t, "other", "two")))
+	swapArtifact(t, s, foreign)
+	v := verify(t, s, false)
+	if detail := failed(v)["program"]; !strings.Contains(detail, "other") {
+		t.Errorf("verify says %v", failed(v))
+	}
+}
+
+// swapArtifact puts the artifact of another install into that of word, record included.
+func swapArtifact(t *testing.T, s *install.Store, foreign install.Result) {
+	t.Helper()
 	artifact, err := os.ReadFile(filepath.Join(foreign.Generation, "loom_satellite"))
 	if err != nil {
 		t.Fatal(err)
@@ -254,6 +276,16 @@ func TestARebuildNoticesAnotherArtifact(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestARebuildNoticesAnotherArtifact gives a record the digest of a satellite that was built from
+// another source: only building again can tell.
+func TestARebuildNoticesAnotherArtifact(t *testing.T) {
+	s := install.Open(filepath.Join(t.TempDir(), "home"))
+	other := install.Open(filepath.Join(t.TempDir(), "home"))
+	mustInstall(t, s, options(extension(t, "word", "one")))
+	foreign := mustInstall(t, other, options(extension(t, "word", "two")))
+	swapArtifact(t, s, foreign)
 	if quick := verify(t, s, false); !quick.OK {
 		t.Fatalf("the forgery is not consistent: %v", failed(quick))
 	}

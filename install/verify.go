@@ -49,6 +49,9 @@ type VerifyOptions struct {
 // no such extension, or the end of ctx.
 func (s *Store) Verify(ctx context.Context, name string, o VerifyOptions) (Verification, error) {
 	v := Verification{Name: name, OK: true, Checks: []CheckResult{}}
+	if err := checkName(name); err != nil {
+		return v, refuse(LayerRecord, err)
+	}
 	if _, err := s.current(name); errors.Is(err, ErrNotInstalled) {
 		return v, refuse(LayerRecord, err)
 	} else if err == nil {

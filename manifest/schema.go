@@ -78,6 +78,31 @@ func CompileSchema(raw []byte) (*Schema, error) {
 	return s, nil
 }
 
+// hiddenFaults names the texts of a schema, keys included, that hold what a reader would not
+// see: a model reads them, and no approval shows them. Line breaks and tabs are allowed.
+func hiddenFaults(v any, at []string) SchemaFaults {
+	var faults SchemaFaults
+	judge := func(what, text string) {
+		if name, found := hidden(text, "\n\t"); found {
+			faults = append(faults, SchemaFault{pointer(at), what + " holds " + name + "; leave it out, or write it as an escape of the pattern's own in a pattern"})
+		}
+	}
+	switch v := v.(type) {
+	case string:
+		judge("the text", v)
+	case []any:
+		for i, item := range v {
+			faults = append(faults, hiddenFaults(item, append(at, integer(int64(i))))...)
+		}
+	case map[string]any:
+		for key, item := range v {
+			judge("a key", key)
+			faults = append(faults, hiddenFaults(item, append(at, key))...)
+		}
+	}
+	return faults
+}
+
 func compileSchema(raw []byte) (*Schema, SchemaFaults) {
 	doc, fault := decodeJSON(raw, jsonBounds{MaxSchema, maxSchemaDepth, MaxSchema})
 	if fault != nil {
@@ -86,6 +111,9 @@ func compileSchema(raw []byte) (*Schema, SchemaFaults) {
 	root, ok := doc.(map[string]any)
 	if !ok {
 		return nil, SchemaFaults{{"", "a tool's schema is an object"}}
+	}
+	if faults := hiddenFaults(root, nil); len(faults) > 0 {
+		return nil, faults.tidy(maxFaults)
 	}
 	if faults := dialectFaults(root); len(faults) > 0 {
 		return nil, faults

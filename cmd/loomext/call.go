@@ -148,10 +148,12 @@ func checkArguments(extension string, tool install.RecordTool, raw []byte) error
 
 // invoke runs one tool in a satellite of its own.
 func (c *cli) invoke(ctx context.Context, installed *install.Installed, tool install.RecordTool, raw []byte, o callOptions) (satellite.ToolOutcome, error) {
+	reports := c.newReports()
+	defer reports.end() // after the satellite's own end
 	sat, err := satellite.Launch(ctx, satellite.Config{
 		Artifact: installed.Artifact,
 		Limits:   installed.Record.Limits(),
-		Effects:  satellite.ReportOnly(c.showReport),
+		Effects:  satellite.ReportOnly(reports.show),
 	})
 	if err != nil {
 		return satellite.ToolOutcome{}, launchError(err)
@@ -182,24 +184,6 @@ func (c *cli) deadline(tool install.RecordTool, asked time.Duration) time.Durati
 	}
 	return asked
 }
-
-// showReport shows what a tool emits while it runs: text as text, of anything else that it was.
-// Reports arrive from the satellite's reader, one at a time.
-func (c *cli) showReport(name, contentType string, data []byte) {
-	text := ""
-	if strings.HasPrefix(contentType, "text/") {
-		text = escape.Indented(string(data), "  ")
-	} else {
-		text = fmt.Sprintf("(%s, %d bytes)", escape.Line(contentType), len(data))
-	}
-	if name != partialName {
-		text = escape.Line(name) + ": " + text
-	}
-	c.errorf("%s\n", text)
-}
-
-// partialName is the report that Ctx.Report makes.
-const partialName = "partial"
 
 func toolNames(r install.Record) string {
 	names := make([]string, len(r.Tools))

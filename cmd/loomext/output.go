@@ -16,6 +16,11 @@ import (
 // errorf writes to standard error, above a progress line that is being rewritten. The caller
 // has escaped what is not loomext's own. Nobody can be told that this write failed.
 func (c *cli) errorf(format string, args ...any) {
+	if c.stuck.Load() {
+		return // a write of before has not come back, and this one would not either
+	}
+	c.errLock.Lock()
+	defer c.errLock.Unlock()
 	c.progress.clear()
 	_, _ = fmt.Fprintf(c.err, format, args...)
 }

@@ -175,6 +175,49 @@ func TestSignalEndsACallAndItsSatellite(t *testing.T) {
 	}
 }
 
+// A harness may read a command's standard error when the command is done, and not before. A
+// tool that reports without end must not keep it from ending.
+func TestAReaderWhoIsLateDoesNotHoldUpACall(t *testing.T) {
+	w := newWorld(t, sharedCache)
+	w.must("install", filepath.Join(w.ext, "demo"), "--yes")
+	for _, tt := range []struct {
+		name   string
+		signal syscall.Signal
+		status int
+	}{
+		{"the deadline", 0, statusDeadline},
+		{"a signal", syscall.SIGINT, 130},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			reader, writer, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer reader.Close()
+			args := []string{"call", "demo", "faults", "--args", `{"how":"flood"}`}
+			if tt.signal == 0 {
+				args = append(args, "--timeout", "300ms")
+			}
+			cmd := w.command(args...)
+			cmd.Stderr = writer
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			writer.Close()
+			if tt.signal != 0 {
+				eventually(t, "the satellite", func() bool { return len(others(w.home, cmd.Process.Pid)) > 0 })
+				_ = cmd.Process.Signal(tt.signal)
+			}
+			if got := exitCode(cmd.Wait()); got != tt.status {
+				t.Errorf("status %d, want %d", got, tt.status)
+			}
+			if left := processesOf(w.home); len(left) > 0 {
+				t.Errorf("left behind: %q", left)
+			}
+		})
+	}
+}
+
 func TestSignalDuringABuildLeavesNothing(t *testing.T) {
 	cache := t.TempDir() // a cold one, so that there is a build to interrupt
 	t.Cleanup(func() { removeReadOnly(cache) })

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -33,6 +34,8 @@ type cli struct {
 	home string
 
 	jailNotice sync.Once
+	errLock    sync.Mutex  // one line of standard error at a time
+	stuck      atomic.Bool // nobody reads standard error
 	progress   *progress
 }
 

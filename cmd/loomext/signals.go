@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
 
 // signalError is the cause of a context that a signal ended.
@@ -26,6 +27,10 @@ func signalName(s syscall.Signal) string {
 	}
 	return s.String()
 }
+
+// lastResort is when a signal ends the process whatever it does: later than everything that
+// ends a command takes.
+const lastResort = 6 * time.Second
 
 // withSignals gives a context that ends with the first SIGINT, SIGTERM or SIGHUP. Later
 // signals change nothing: what ends a command is bounded in time, and cutting it short would
@@ -49,6 +54,8 @@ func withSignals() (ctx context.Context, stop func()) {
 				number = syscall.SIGINT
 			}
 			cancel(&signalError{signal: number})
+			// A write that nobody reads cannot be called off. By then all else is done.
+			time.AfterFunc(lastResort, func() { os.Exit(statusSignal + int(number)) })
 		case <-ctx.Done():
 		}
 	}()

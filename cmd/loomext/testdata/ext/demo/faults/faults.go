@@ -22,6 +22,10 @@ var Run = ext.Typed(func(ctx ext.Ctx, q query) (ext.Outcome, error) {
 		ctx.Report("spinning")
 		for {
 		}
+	case "flood":
+		for {
+			ctx.Report("the same again and again, so that no pipe holds it all")
+		}
 	case "effect":
 		_, err := clock.Now(ctx)
 		return ext.Outcome{}, err

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/loomext/loomext/cmd/loomext/internal/escape"
+)
+
+const (
+	// reportsWaiting is how many reports may wait for standard error. Beyond it they are
+	// dropped and counted: a reader who is slow, or gone, must not hold up the call.
+	reportsWaiting = 256
+	// reportsGrace is how long the end of a call waits for reports to be written.
+	reportsGrace = time.Second
+	// partialName is the report that Ctx.Report makes.
+	partialName = "partial"
+)
+
+// reports writes what a tool emits while it runs. Its lines are indented, so that none can
+// pass for a line of loomext's own.
+type reports struct {
+	c       *cli
+	waiting chan string
+	done    chan struct{}
+	dropped int // written by show alone, read after the last
+}
+
+func (c *cli) newReports() *reports {
+	r := &reports{c: c, waiting: make(chan string, reportsWaiting), done: make(chan struct{})}
+	go func() {
+		defer close(r.done)
+		for text := range r.waiting {
+			c.errorf("%s\n", text)
+		}
+	}()
+	return r
+}
+
+// show takes a report: text as text, of anything else that it was. Reports arrive from the
+// satellite's reader, one at a time, and show does not block it.
+func (r *reports) show(name, contentType string, data []byte) {
+	var text string
+	if strings.HasPrefix(contentType, "text/") {
+		text = escape.Indented(string(data), "  ")
+	} else {
+		text = fmt.Sprintf("(%s, %d bytes)", escape.Line(contentType), len(data))
+	}
+	if name != partialName {
+		text = escape.Line(name) + ": " + text
+	}
+	select {
+	case r.waiting <- "  " + text:
+	default:
+		r.dropped++
+	}
+}
+
+// end is called once the satellite is gone. It waits a moment for what is still to be written.
+func (r *reports) end() {
+	if r.dropped > 0 {
+		note := fmt.Sprintf("host: %d reports were dropped: standard error was not read fast enough", r.dropped)
+		select {
+		case r.waiting <- note:
+		default:
+		}
+	}
+	close(r.waiting)
+	grace := time.NewTimer(reportsGrace)
+	defer grace.Stop()
+	select {
+	case <-r.done:
+	case <-grace.C:
+		r.c.stuck.Store(true)
+	}
+}
