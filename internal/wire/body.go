@@ -3,6 +3,8 @@ package wire
 import (
 	"math/bits"
 	"strconv"
+
+	"github.com/vmihailenco/msgpack/v5/msgpcode"
 )
 
 // body reads the body of a frame whose kind and id are known.
@@ -247,6 +249,9 @@ func (d *decoder) open(depth int, fields []string, strict bool) (shape, error) {
 
 // next is the index of the next known field, whose value is to be read; not ok after the last.
 func (m *shape) next() (int, bool, error) {
+	if i, ok := m.expected(); ok {
+		return i, true, nil
+	}
 	for ; m.left > 0; m.left-- {
 		key, err := m.d.key()
 		if err != nil {
@@ -276,11 +281,23 @@ func (m *shape) next() (int, bool, error) {
 	return 0, false, nil
 }
 
-// index looks first where a writer that keeps the order of the fields puts the key.
-func (m *shape) index(key []byte) int {
-	if i := bits.OnesCount(m.seen); i < len(m.fields) && string(key) == m.fields[i] {
-		return i
+// expected is next where the key is, byte for byte, what a writer that keeps the order of the fields puts there.
+func (m *shape) expected() (int, bool) {
+	i := bits.OnesCount(m.seen)
+	if m.left == 0 || i >= len(m.fields) || m.seen != 1<<i-1 {
+		return 0, false
 	}
+	name, rest := m.fields[i], m.d.buf[m.d.off:]
+	if len(name) > fixStr || len(rest) <= len(name) || rest[0] != msgpcode.FixedStrLow|byte(len(name)) || string(rest[1:1+len(name)]) != name {
+		return 0, false
+	}
+	m.d.off += 1 + len(name)
+	m.seen |= 1 << i
+	m.left--
+	return i, true
+}
+
+func (m *shape) index(key []byte) int {
 	for i, name := range m.fields {
 		if string(key) == name {
 			return i

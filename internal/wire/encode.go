@@ -57,7 +57,7 @@ func AppendResult(dst []byte, kind Kind, id int64, r Result) ([]byte, error) {
 	e := begin(dst, id, kind)
 	e.mapLen(2, bodyDepth)
 	e.name("ok")
-	e.check(e.prim.EncodeBool(r.OK))
+	e.bool(r.OK)
 	if r.OK {
 		e.name("value")
 		e.value(&r.Value, bodyDepth)
@@ -84,6 +84,12 @@ func appendEmpty(dst []byte, id int64, kind Kind) []byte {
 	dst, _ = e.end(dst) // some twenty bytes always fit
 	return dst
 }
+
+// The longest text, and the largest map, whose length is part of the code before it.
+const (
+	fixStr = 31
+	fixMap = 15
+)
 
 // encoder appends one frame to a buffer. The first thing that cannot be written stays its error and stops the writing.
 type encoder struct {
@@ -160,10 +166,34 @@ func (e *encoder) fail(err error) bool {
 	return e.err != nil
 }
 
-// name writes a text that is known to be UTF-8.
-func (e *encoder) name(s string) { e.check(e.prim.EncodeString(s)) }
+// fits reports whether n more bytes fit the frame, so that they can be appended without the msgpack encoder. That is done for the
+// forms that have their length in their code, which most are.
+func (e *encoder) fits(n int) bool { return e.err == nil && n <= MaxFrame-(len(e.buf)-e.start) }
 
-func (e *encoder) int(n int64) { e.check(e.prim.EncodeInt(n)) }
+// name writes a text that is known to be UTF-8.
+func (e *encoder) name(s string) {
+	if len(s) <= fixStr && e.fits(1+len(s)) {
+		e.buf = append(append(e.buf, msgpcode.FixedStrLow|byte(len(s))), s...)
+		return
+	}
+	e.check(e.prim.EncodeString(s))
+}
+
+func (e *encoder) int(n int64) {
+	if 0 <= n && n <= int64(msgpcode.PosFixedNumHigh) && e.fits(1) {
+		e.buf = append(e.buf, byte(n))
+		return
+	}
+	e.check(e.prim.EncodeInt(n))
+}
+
+func (e *encoder) bool(b bool) {
+	code := msgpcode.False
+	if b {
+		code = msgpcode.True
+	}
+	e.check((*sink)(e).WriteByte(code))
+}
 
 // bin writes bytes. An empty one is an empty bin, also where the slice is nil.
 func (e *encoder) bin(b []byte) {
@@ -189,7 +219,7 @@ func (e *encoder) text(b []byte) {
 	var head [5]byte
 	h := head[:0]
 	switch n := len(b); {
-	case n < 32:
+	case n <= fixStr:
 		h = append(h, msgpcode.FixedStrLow|byte(n))
 	case n <= math.MaxUint8:
 		h = append(h, msgpcode.Str8, byte(n))
@@ -235,7 +265,11 @@ func (e *encoder) enter(n, depth int) bool {
 }
 
 func (e *encoder) mapLen(n, depth int) {
-	if e.enter(n, depth) {
+	switch {
+	case !e.enter(n, depth):
+	case n <= fixMap && e.fits(1):
+		e.buf = append(e.buf, msgpcode.FixedMapLow|byte(n))
+	default:
 		e.check(e.prim.EncodeMapLen(n))
 	}
 }
@@ -249,7 +283,7 @@ func (e *encoder) value(v *Value, depth int) {
 	case TypeNil:
 		e.check(e.prim.EncodeNil())
 	case TypeBool:
-		e.check(e.prim.EncodeBool(v.num != 0))
+		e.bool(v.num != 0)
 	case TypeInt:
 		e.int(int64(v.num))
 	case TypeFloat:

@@ -30,6 +30,10 @@ type Reader struct {
 	start int // ahead[start:end] has been read and not used
 	end   int
 	err   error
+
+	payload []byte // of the frame that is arriving; nil between frames
+	have    int    // how much of it has arrived
+	whole   int    // the length of the last frame whose header has arrived
 }
 
 // NewReader returns a reader of the stream for the side. It reads ahead, so the stream is its own from now on.
@@ -42,10 +46,14 @@ func NewReader(r io.Reader, side Side) *Reader {
 //
 // The error is io.EOF where the stream ends between frames, io.ErrUnexpectedEOF where it ends inside one, a [*ProtocolError]
 // for a frame that was refused, and otherwise the stream's own. After an error there is no telling where the next frame begins,
-// so every further Read returns it again.
+// so every further Read returns it again. A timeout of the stream alone is no end of it: what has arrived of a frame is kept,
+// and the next Read goes on from there.
 func (r *Reader) Read() (Frame, error) {
 	for r.err == nil {
-		payload, err := r.payload()
+		payload, err := r.next()
+		if timedOut(err) {
+			return Frame{}, err
+		}
 		if err != nil {
 			r.err = err
 			break
@@ -62,8 +70,44 @@ func (r *Reader) Read() (Frame, error) {
 	return Frame{}, r.err
 }
 
-// payload reads one frame's bytes into a buffer of their own.
-func (r *Reader) payload() ([]byte, error) {
+// Size is the length of the last frame's payload, in bytes.
+func (r *Reader) Size() int { return r.whole }
+
+// timedOut reports whether an error is the stream's own timeout, as those of package os and net are.
+func timedOut(err error) bool {
+	t, ok := err.(interface{ Timeout() bool })
+	return ok && t.Timeout()
+}
+
+// next reads one frame's bytes into a buffer of their own.
+func (r *Reader) next() ([]byte, error) {
+	if r.payload == nil {
+		if err := r.header(); err != nil {
+			return nil, err
+		}
+	}
+	for r.have < r.whole {
+		if r.have == len(r.payload) {
+			grown := make([]byte, min(r.whole, growth*r.have))
+			copy(grown, r.payload)
+			r.payload = grown
+		}
+		n, err := r.fill(r.payload[r.have:])
+		r.have += n
+		if err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	payload := r.payload
+	r.payload = nil
+	return payload, nil
+}
+
+// header reads a frame's length and makes room for as much of it as may be believed.
+func (r *Reader) header() error {
 	for r.end-r.start < headerLen {
 		if r.start > 0 {
 			r.end = copy(r.ahead[:], r.ahead[r.start:r.end])
@@ -75,34 +119,19 @@ func (r *Reader) payload() ([]byte, error) {
 			err = io.ErrUnexpectedEOF
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
 	length := binary.BigEndian.Uint32(r.ahead[r.start:])
 	r.start += headerLen
 	if length > MaxFrame {
-		return nil, errLength(uint64(length))
+		return errLength(uint64(length))
 	}
-	whole := int(length)
-	payload := make([]byte, min(whole, firstChunk))
-	have := copy(payload, r.ahead[r.start:r.end])
-	r.start += have
-	for have < whole {
-		if have == len(payload) {
-			grown := make([]byte, min(whole, growth*have))
-			copy(grown, payload)
-			payload = grown
-		}
-		n, err := r.fill(payload[have:])
-		have += n
-		if err == io.EOF {
-			err = io.ErrUnexpectedEOF
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	return payload, nil
+	r.whole = int(length)
+	r.payload = make([]byte, min(r.whole, firstChunk))
+	r.have = copy(r.payload, r.ahead[r.start:r.end])
+	r.start += r.have
+	return nil
 }
 
 // fill reads something into the buffer, or fails. An error that comes with bytes waits for the next read, which repeats it.

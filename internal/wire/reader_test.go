@@ -167,3 +167,48 @@ func TestReaderSurvivesABrokenStream(t *testing.T) {
 		}
 	}
 }
+
+// interrupted is a stream of which every other read times out.
+type interrupted struct {
+	io.Reader
+	late bool
+}
+
+func (i *interrupted) Read(p []byte) (int, error) {
+	if i.late = !i.late; i.late {
+		return 0, os.ErrDeadlineExceeded
+	}
+	return i.Reader.Read(p)
+}
+
+func TestReaderGoesOnAfterATimeout(t *testing.T) {
+	stream := mustAppend(t)(AppendResult(nil, KindHookResult, 1, Result{OK: true, Value: Bin(make([]byte, 3*readAhead))}))
+	first := len(stream) - headerLen
+	stream = mustAppend(t)(AppendResult(stream, KindHookResult, 2, Result{OK: true, Value: Int(2)}))
+	r := NewReader(&interrupted{Reader: iotest.OneByteReader(bytes.NewReader(stream))}, Host)
+	timeouts := 0
+	read := func() (Frame, error) {
+		for {
+			f, err := r.Read()
+			if err != os.ErrDeadlineExceeded {
+				return f, err
+			}
+			timeouts++
+		}
+	}
+	for id := int64(1); id <= 2; id++ {
+		f, err := read()
+		if err != nil || f.ID != id {
+			t.Fatalf("frame %d: %+v, %v", id, f, err)
+		}
+		if id == 1 && r.Size() != first {
+			t.Errorf("a frame of %d bytes is said to have %d", first, r.Size())
+		}
+	}
+	if _, err := read(); err != io.EOF {
+		t.Errorf("at the end: %v", err)
+	}
+	if timeouts < len(stream) {
+		t.Errorf("%d timeouts in a stream of %d bytes; want one at each", timeouts, len(stream))
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/vmihailenco/msgpack/v5"
 	"pgregory.net/rapid"
 )
 
@@ -345,4 +346,59 @@ func TestWhatIsWrittenIsNeverRefused(t *testing.T) {
 			t.Fatalf("%+v was written and is refused: %v", f, err)
 		}
 	})
+}
+
+// The short forms are written without the msgpack encoder, and must be what it writes.
+func TestShortFormsAreTheEncodersOwn(t *testing.T) {
+	tail := func(v Value) []byte {
+		frame, err := AppendResult(nil, KindHookResult, 1, Result{OK: true, Value: v})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, after, _ := bytes.Cut(frame, []byte("\xa5value"))
+		return after
+	}
+	check := func(v Value, plain any) {
+		t.Helper()
+		want, err := msgpack.Marshal(plain)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := tail(v); !bytes.Equal(got, want) {
+			t.Errorf("%T of %.40v is % x; want % x", plain, plain, got, want)
+		}
+	}
+	check(Bool(false), false)
+	check(Bool(true), true)
+	for n := range int64(300) {
+		for _, n := range []int64{n, -n} {
+			var want bytes.Buffer
+			if err := msgpack.NewEncoder(&want).EncodeInt(n); err != nil {
+				t.Fatal(err)
+			}
+			if got := tail(Int(n)); !bytes.Equal(got, want.Bytes()) {
+				t.Errorf("%d is % x; want % x", n, got, want.Bytes())
+			}
+		}
+		text := strings.Repeat("k", int(n))
+		check(String(text), text)
+		check(Map(Field{text, Nil()}), map[string]any{text: nil})
+	}
+	for n := range 20 {
+		fields, values := []Field{}, []any{}
+		var want bytes.Buffer
+		enc := msgpack.NewEncoder(&want)
+		enc.EncodeMapLen(n)
+		for i := range n {
+			key := strings.Repeat("k", i)
+			fields = append(fields, Field{key, Nil()})
+			values = append(values, nil)
+			enc.EncodeString(key)
+			enc.EncodeNil()
+		}
+		if got := tail(Map(fields...)); !bytes.Equal(got, want.Bytes()) {
+			t.Errorf("a map of %d is % x; want % x", n, got, want.Bytes())
+		}
+		check(List(make([]Value, n)...), values)
+	}
 }

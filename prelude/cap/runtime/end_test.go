@@ -392,16 +392,16 @@ func TestAProcessServesOneLoopAtATime(t *testing.T) {
 // out of a blocked write.
 func TestABlockedWriteEndsWithTheChannel(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	host, satellite := hosttest.Pair(t)
+	h, transport := boot(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended, writing := make(chan error, 1), make(chan struct{})
 	go func() {
-		ended <- runtime.Loop(ctx, satellite, func(runtime.Asked) runtime.Answer {
+		ended <- runtime.Loop(ctx, transport, func(runtime.Asked) runtime.Answer {
 			close(writing)
 			return runtime.Answered(report.Bytes(make([]byte, 8<<20)))
 		})
 	}()
-	hosttest.New(t, host).Ask(1, "t", "x", wire.Nil())
+	h.Ask(1, "t", "x", wire.Nil())
 	wait(t, "the answer", writing)
 	cancel()
 	if err := wait(t, "the end", ended); err != context.Canceled {

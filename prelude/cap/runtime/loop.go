@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -31,7 +32,7 @@ func Loop(ctx context.Context, transport io.ReadWriteCloser, answer func(Asked) 
 		reader:    wire.NewReader(transport, wire.Satellite),
 		done:      make(chan struct{}),
 	}
-	l.turn = newTurn(l.start)
+	l.turn.pass = l.start
 	l.conn = channel.NewConn(transport, l.turn.hand, l.lost)
 	remove, err := channel.Install(l.conn)
 	if err != nil {
@@ -58,7 +59,7 @@ type loop struct {
 	conn      *channel.Conn
 	answer    func(Asked) Answer
 	reader    *wire.Reader // used only by whoever has the turn
-	turn      *turn
+	turn      turn
 
 	// mu is held while a result is written, which makes that and becoming idle one step
 	// for whoever read the next hook_call. The goroutine that reads takes it for no
@@ -113,12 +114,14 @@ func (l *loop) lead() bool {
 		switch frame.Kind {
 		case wire.KindCapResult:
 			l.conn.Deliver(frame.ID, frame.Result)
+			runtime.Gosched() // the one that waited goes first
 		case wire.KindCancel:
 			if frame.ID == 0 {
 				l.end(nil)
 				return false
 			}
 			l.cancel(frame.ID)
+			runtime.Gosched()
 		case wire.KindHookCall:
 			if inv := l.accept(frame.ID, &frame.Call); inv != nil {
 				return l.answered(inv, Asked{

@@ -31,10 +31,23 @@ type answerer = func(runtime.Asked) runtime.Answer
 // serve runs a loop with answer and returns its host, and what the loop returned.
 func serve(t testing.TB, answer answerer) (*hosttest.Host, <-chan error) {
 	t.Helper()
-	host, satellite := hosttest.Pair(t)
+	h, transport := boot(t)
 	ended := make(chan error, 1)
-	go func() { ended <- runtime.Loop(context.Background(), satellite, answer) }()
-	return hosttest.New(t, host), ended
+	go func() { ended <- runtime.Loop(context.Background(), transport, answer) }()
+	return h, ended
+}
+
+// boot returns a host, and the transport that a satellite which inherited the other end
+// has.
+func boot(t testing.TB) (*hosttest.Host, io.ReadWriteCloser) {
+	t.Helper()
+	host, satellite := hosttest.Pair(t)
+	t.Setenv(runtime.EnvSock, fmt.Sprint("fd:", satellite.Fd()))
+	transport, err := runtime.Boot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return hosttest.New(t, host), transport
 }
 
 func wait[T any](t testing.TB, what string, ch <-chan T) T {
@@ -96,9 +109,9 @@ func TestAnswersWithWhatTheFunctionReturns(t *testing.T) {
 // reads the next call.
 func TestAHostThatWaitsIsNeverBusy(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	calls := int64(100_000)
+	calls := int64(20_000)
 	if testing.Short() {
-		calls = 10_000
+		calls = 4_000
 	}
 	for _, procs := range []int{1, 2, 4} {
 		t.Run(fmt.Sprint("procs=", procs), func(t *testing.T) {

@@ -12,6 +12,9 @@
 //   - Writing a result, clearing its token and becoming idle are one step for whoever
 //     reads the next question, so a host that waits for each answer is never told
 //     busy.
+//   - What the host says is read soon, whatever an answer does: computes, waits for the
+//     host, or writes a result that the host does not take. Soon is a few milliseconds,
+//     or a time slice of the Go scheduler where an answer keeps the only processor busy.
 //   - A panic and a runtime.Goexit are answers, with the code crashed, and the
 //     satellite lives on.
 //   - Whatever the host sends, the loop ends without a panic: with nil after the end

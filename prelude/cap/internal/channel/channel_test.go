@@ -167,3 +167,23 @@ func TestAClosedChannelTakesNoCall(t *testing.T) {
 		t.Error("it was written all the same")
 	}
 }
+
+// Nobody may be reading when a call is made. The one that waits for its answer says so,
+// when the call is out and while the answer can be delivered.
+func TestACallSaysThatItWaits(t *testing.T) {
+	var o out
+	var c *Conn
+	c = NewConn(&o, func() {
+		if all := o.frames(t); len(all) != 1 || all[0].Kind != wire.KindCapCall {
+			t.Errorf("it waits for an answer to %+v", all)
+		}
+		c.Deliver(1, wire.Result{OK: true, Value: wire.Int(7)})
+	}, nil)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // it must not be needed
+	defer cancel()
+	if v, err := c.Call(ctx, "clock.now", wire.Map()); err != nil {
+		t.Errorf("got %v, %v", v, err)
+	}
+	c = NewConn(&o, func() { t.Error("a call that nobody waits for says it waits") }, nil)
+	Post(c.Open(1, nil, 1000).Context(), "report.emit", wire.Map())
+}
