@@ -67,12 +67,14 @@ func find(tools []NamedTool, name string) (ext.Tool, bool) {
 
 // names is the sorted list of what is served, in a sentence.
 func names(tools []NamedTool) string {
-	if len(tools) == 0 {
-		return "no tools"
-	}
 	list := make([]string, 0, len(tools))
 	for _, t := range tools {
-		list = append(list, fmt.Sprintf("%q", t.Name))
+		if t.Tool != nil { // one without a function is served by nobody
+			list = append(list, fmt.Sprintf("%q", t.Name))
+		}
+	}
+	if len(list) == 0 {
+		return "no tools"
 	}
 	slices.Sort(list)
 	return strings.Join(list, ", ")

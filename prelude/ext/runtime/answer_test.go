@@ -163,7 +163,8 @@ func TestAToolGetsTheCallAsItCame(t *testing.T) {
 }
 
 func TestAnUnknownToolNamesBothSides(t *testing.T) {
-	tools := []runtime.NamedTool{{Name: "b"}, {Name: "a"}, {Name: "c"}}
+	some := func(ext.Ctx, json.RawMessage) (ext.Outcome, error) { return ext.Outcome{}, nil }
+	tools := []runtime.NamedTool{{Name: "b", Tool: some}, {Name: "a", Tool: some}, {Name: "no function"}, {Name: "c", Tool: some}}
 	r := runtime.Answer(tools, nil, call("d", "not even JSON"))
 	if r.Code != runtime.UnknownToolCode || r.Msg != `no tool "d" is served here; served: "a", "b", "c"` {
 		t.Errorf("got %+v", r)
