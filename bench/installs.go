@@ -72,7 +72,7 @@ func changedInstall(ctx context.Context, b *bed) (row, error) {
 	if err != nil {
 		return row{}, err
 	}
-	return ratioRow(s, installLimit, against(s)), nil
+	return ratioRow(s, installLimit, behind(s)), nil
 }
 
 func timed(cmd *exec.Cmd) (time.Duration, error) {

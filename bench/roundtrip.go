@@ -57,7 +57,7 @@ func roundTrip(ctx context.Context, b *bed, size int, limit float64) (row, error
 	if err != nil {
 		return row{}, err
 	}
-	return ratioRow(s, limit, against(s)), nil
+	return ratioRow(s, limit, behind(s)), nil
 }
 
 // serveRoundTrip is the pinned child: it prints one sample.

@@ -107,11 +107,11 @@ never had a run that counts is *void*.
 - **Changed install**: the whole process of ` + "`loomext install --yes`" + `, a constant of the source changed every time, against
   ` + "`go build`" + ` with the flags and the environment that the record of the install names, in the same build root, with a Go
   build cache of its own that is as warm. Before it counts, both must have made the same bytes.
-- **Unchanged install**: the same command on a tree that is installed. Every process it starts is counted with ptrace; nothing
-  but the two questions to the go command for its version may be among them. The floor is ` + "`loomext version`" + ` and only there to
+- **Unchanged install**: the same command on a tree that is installed. Every process it starts is counted with ptrace; only
+  the go command asked for its version or its settings may be among them. The floor is ` + "`loomext version`" + ` and only there to
   tell whether the machine was quiet.
-- **First answer**: from before the launch to the decoded outcome of the first tool call, against fork, exec, one frame written
-  and read with system calls on a socket pair.
+- **First answer**: from before the launch to the decoded outcome of the first call of a tool that gives its arguments back,
+  against fork, exec, one frame written and read with system calls on a socket pair.
 - **Tool calls**: one process for the host and one for the other end, both on one core, against frames of the very lengths of
   the call and of its answer over ` + "`net.UnixConn`" + `. The tool gives its arguments back. Minted tokens, deadlines, JSON checks and
   UTF-8 checks are part of the call.
@@ -160,5 +160,5 @@ func duration(d time.Duration) string {
 	return strconv.FormatFloat(float64(d)/float64(time.Microsecond), 'g', 3, 64) + " µs"
 }
 
-// against is the note of a ratio of times.
-func against(s sample) string { return duration(s.Ours) + " ÷ " + duration(s.Floor) }
+// behind is the note of a ratio of times.
+func behind(s sample) string { return duration(s.Ours) + " ÷ " + duration(s.Floor) }

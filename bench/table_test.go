@@ -20,7 +20,7 @@ func TestLimitItselfIsWithin(t *testing.T) {
 
 func TestTableTellsEveryRow(t *testing.T) {
 	s := sample{Ours: 1500 * time.Microsecond, Floor: time.Millisecond, Floors: 0.99, Runs: 3}
-	r := ratioRow(s, 1.3, against(s))
+	r := ratioRow(s, 1.3, behind(s))
 	r.figure = "a figure"
 	for _, text := range []string{table([]row{r}), document([]row{r}, "a machine", time.Unix(0, 0))} {
 		for _, want := range []string{"a figure", "1.50", "0.990", "1.3", "over", "1.5 ms ÷ 1 ms; run 3, the ones before it void"} {

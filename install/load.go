@@ -61,7 +61,7 @@ func (s *Store) load(ctx context.Context, name string) (*Installed, error) {
 	if err != nil {
 		return nil, err
 	}
-	held, err := lockDir(s.generation(base), syscall.LOCK_SH)
+	held, err := lockDir(s.generation(base), shared)
 	if err != nil {
 		return nil, err
 	}

@@ -174,7 +174,7 @@ func (s *Store) stage() (*staging, error) {
 			return nil, err
 		}
 		var held *os.File
-		if held, err = lockDir(dir, syscall.LOCK_EX); err == nil {
+		if held, err = lockDir(dir, exclusive); err == nil {
 			return &staging{dir: dir, held: held}, nil
 		}
 	}
@@ -216,37 +216,12 @@ func (s *Store) sweepGenerations(name, keep string) {
 
 // removeUnheld removes a directory unless another process, or this one, has it locked.
 func removeUnheld(dir string) {
-	held, err := lockDir(dir, syscall.LOCK_EX)
+	held, err := lockDir(dir, exclusive)
 	if err != nil {
 		return
 	}
 	defer held.Close()
 	_ = os.RemoveAll(dir)
-}
-
-// lockDir opens a directory and takes an advisory lock on it, without waiting. The lock ends
-// when the file is closed, by whatever means. A directory that was removed in between is not locked.
-func lockDir(dir string, how int) (*os.File, error) {
-	f, err := os.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	if err := syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB); err != nil {
-		_ = f.Close()
-		return nil, fmt.Errorf("%s is in use: %w", dir, err)
-	}
-	opened, err := f.Stat()
-	if err == nil {
-		var there os.FileInfo
-		if there, err = os.Lstat(dir); err == nil && !os.SameFile(opened, there) {
-			err = fmt.Errorf("%s was replaced: %w", dir, fs.ErrNotExist)
-		}
-	}
-	if err != nil {
-		_ = f.Close()
-		return nil, err
-	}
-	return f, nil
 }
 
 // publish moves a finished generation out of staging and then switches the link of its name.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"syscall"
 
 	"github.com/loomext/loomext/build"
 	"github.com/loomext/loomext/vendorize"
@@ -91,7 +90,7 @@ func (s *Store) hold(name string) (func(), error) {
 	if err != nil {
 		return nil, err
 	}
-	held, err := lockDir(s.generation(base), syscall.LOCK_SH)
+	held, err := lockDir(s.generation(base), shared)
 	if err != nil {
 		return nil, err
 	}
