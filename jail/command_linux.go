@@ -49,6 +49,9 @@ func start(ctx context.Context, s Spec, o Options) (*Command, error) {
 	}
 	files := []uintptr{uintptr(null), uintptr(null), uintptr(errIn)}
 	out := -1
+	if s.Joined {
+		files[1] = uintptr(errIn)
+	}
 	if s.Stdout != nil {
 		var in int
 		if out, in, err = outputPipe(&own); err != nil {
@@ -100,7 +103,8 @@ func (c *Command) Wait() (Exit, error) {
 	return c.exit, c.waitErr
 }
 
-// Stderr is what was kept of standard error so far.
+// Stderr is what was kept of standard error so far, and of standard output where
+// the two are joined.
 func (c *Command) Stderr() string { return c.stderr.String() }
 
 // Kill ends the command and its process group at once. It does not wait.
@@ -182,7 +186,7 @@ func (c *Command) awaitExit() error {
 
 // verdict reads an Exit from what the kernel said.
 func (c *Command) verdict(status unix.WaitStatus, usage unix.Rusage, killed bool) Exit {
-	e := Exit{Code: status.ExitStatus(), ResidentBytes: usage.Maxrss << 10}
+	e := Exit{Code: status.ExitStatus(), ResidentBytes: int64(usage.Maxrss) << 10}
 	e.CPU = time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 	if !status.Signaled() {
 		if e.Code == 2 && c.limits.DataBytes+c.limits.AddressBytes != 0 && ranOutOfMemory(c.stderr.String()) {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -348,5 +349,27 @@ func BenchmarkBareForkExec(b *testing.B) {
 		if err := cmd.Run(); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+func TestJoinedOutputIsOneText(t *testing.T) {
+	c := mustStart(t, Spec{Path: "/bin/sh", Args: []string{"-c", "echo one; echo two >&2; echo three"}, Joined: true})
+	if exit := mustWait(t, c); !exit.OK() || c.Stderr() != "one\ntwo\nthree\n" {
+		t.Errorf("%v: %q", exit, c.Stderr())
+	}
+	if _, err := Start(t.Context(), Spec{Path: "/bin/sh", Joined: true, Stdout: io.Discard}, Options{}); err == nil {
+		t.Error("an output in two places is accepted")
+	}
+}
+
+// A limit above the host's own never raises it, not even for a host that may.
+func TestLimitIsNeverRaised(t *testing.T) {
+	var own unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &own); err != nil {
+		t.Fatal(err)
+	}
+	c := mustStart(t, Spec{Path: "/bin/sh", Args: []string{"-c", "ulimit -Hn >&2"}, Limits: Limits{Descriptors: int(own.Max) + 1}})
+	if exit := mustWait(t, c); !exit.OK() || strings.TrimSpace(c.Stderr()) != strconv.FormatUint(own.Max, 10) {
+		t.Errorf("%v: %q, want %d", exit, c.Stderr(), own.Max)
 	}
 }

@@ -148,6 +148,9 @@ type Spec struct {
 	// that has ended when Done closes. Nil is the null device. A Write that
 	// fails ends the taking, not the program.
 	Stdout io.Writer
+	// Joined sends descriptor 1 where descriptor 2 goes, so that what is kept of
+	// standard error is both, in the order written. Stdout is nil then.
+	Joined bool
 	// StderrCap is how many bytes of standard error are kept, the first and the
 	// last of them; zero is DefaultStderrCap. All of it is always read.
 	StderrCap int
@@ -188,6 +191,9 @@ func (s *Spec) check() error {
 		return &Error{Place: "program", What: quoted(s.Path) + " is not an absolute path", Fix: "name the program by its absolute path"}
 	case s.Dir != "" && !filepath.IsAbs(s.Dir):
 		return &Error{Place: "program", What: "the working directory " + quoted(s.Dir) + " is not an absolute path", Fix: "name it by its absolute path"}
+	}
+	if s.Joined && s.Stdout != nil {
+		return &Error{Place: "output", What: "standard output is joined to standard error and has a writer of its own", Fix: "choose one of them"}
 	}
 	for _, list := range [][]string{{s.Path, s.Dir}, s.Args, s.Env} {
 		for _, text := range list {

@@ -126,10 +126,12 @@ func bound(resource int, of func(Limits) int64) func(*launch) (string, error) {
 		}
 		value := uint64(max(want, 0))
 		var have unix.Rlimit
-		err := unix.Prlimit(l.pid, resource, nil, &have)
-		if err == nil {
-			value = min(value, have.Max)
-			err = unix.Prlimit(l.pid, resource, &unix.Rlimit{Cur: value, Max: value}, nil)
+		err := unix.Prlimit(l.pid, resource, &unix.Rlimit{Cur: value, Max: value}, &have)
+		if err == unix.EPERM && unix.Prlimit(l.pid, resource, nil, &have) == nil && have.Max < value {
+			err = nil // it was refused because it would have raised the limit
+		}
+		if err == nil && have.Max < value {
+			err = unix.Prlimit(l.pid, resource, &unix.Rlimit{Cur: have.Max, Max: have.Max}, nil)
 		}
 		if err != nil {
 			return "", &Error{Place: "limits", What: "resource limit " + strconv.Itoa(resource) + " could not be set", Fix: "allow prlimit64 where the host runs", Err: err}

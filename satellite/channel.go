@@ -15,11 +15,12 @@ const keptBuffer = 80 << 10
 
 // channel is the host's end of the socket pair.
 //
-// A wait in the Go runtime's poller costs four times what a wait in the kernel
-// does, and a call waits once. So the descriptor blocks, whoever may wait for
-// long says so with every system call, and only a reader that expects its
-// answer at once waits in the kernel, for a tick of its clock. It holds a
-// thread for that tick and no longer; then it goes to the poller.
+// A wait in the Go runtime's poller takes three system calls more than one in
+// the kernel, and every call waits once. So the descriptor blocks, whoever may
+// wait for long says so with every system call, and only a reader that expects
+// its answer at once waits in the kernel, for a tick of its clock. It holds a
+// thread for that tick and no longer; then it goes to the poller. The runtime
+// takes the processor from under such a thread when another goroutine needs it.
 type channel struct {
 	file *os.File
 	raw  syscall.RawConn // of file: it keeps the descriptor while it is used

@@ -9,54 +9,58 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const (
-	// soonWait is how long a reader that expects its answer at once waits in
-	// the kernel, which rounds it up to a tick of its clock, 1 to 10 ms.
-	soonWait = time.Millisecond
-	// sendBuffer is what the kernel takes of a frame before the satellite reads
-	// it: the common large one in one go, with what the kernel counts on top.
-	sendBuffer = 512 << 10
-)
+// soonWait is how long a reader that expects its answer at once waits in the
+// kernel, which rounds it up to a tick of its clock, 1 to 10 ms. A call that
+// takes longer does not notice what the poller costs.
+const soonWait = time.Millisecond
 
 // newChannel makes the pair. Theirs is a blocking descriptor; the satellite
 // does with its end what it likes.
 func newChannel() (ours *channel, theirs *os.File, err error) {
-	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err == nil {
 		ours, err = hostEnd(pair[0])
+		if err == nil {
+			err = blocking(pair[1])
+		}
 		if err != nil {
 			_ = unix.Close(pair[1])
 		}
 	}
 	if err != nil {
+		if ours != nil {
+			ours.close()
+		}
 		return nil, nil, &jail.Error{Place: "descriptors", What: "no socket pair for the satellite", Err: err}
 	}
 	return ours, os.NewFile(uintptr(pair[1]), "satellite's end"), nil
 }
 
-// hostEnd takes over a descriptor. The runtime takes one to its poller that
-// does not block when it is given; this one does from then on.
+// hostEnd takes over a descriptor that does not block. The runtime takes no
+// other to its poller; once it has it, the descriptor blocks.
 func hostEnd(fd int) (*channel, error) {
-	if err := unix.SetNonblock(fd, true); err != nil {
-		_ = unix.Close(fd)
-		return nil, err
-	}
 	c := &channel{file: os.NewFile(uintptr(fd), "satellite")}
 	c.receive, c.send = c.receiveSome, c.sendAll
-	tick := unix.NsecToTimeval(soonWait.Nanoseconds())
-	err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &tick)
+	raw, err := c.file.SyscallConn()
 	if err == nil {
-		err = unix.SetNonblock(fd, false)
+		tick := unix.NsecToTimeval(soonWait.Nanoseconds())
+		err = unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &tick)
 	}
 	if err == nil {
-		c.raw, err = c.file.SyscallConn()
+		err = blocking(fd)
 	}
 	if err != nil {
 		_ = c.file.Close()
 		return nil, err
 	}
-	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUF, sendBuffer) // a smaller one is slower
+	c.raw = raw
 	return c, nil
+}
+
+// blocking clears every status flag of a socket.
+func blocking(fd int) error {
+	_, err := unix.FcntlInt(uintptr(fd), unix.F_SETFL, 0)
+	return err
 }
 
 // receiveSome is one attempt to read. False sends the reader to the poller.
@@ -66,7 +70,7 @@ func (c *channel) receiveSome(fd uintptr) bool {
 		if err != unix.EAGAIN && err != unix.EINTR {
 			return c.received(n, err)
 		}
-		c.soon = false
+		c.soon = false // it takes its time, or the runtime wants this thread
 	}
 	for {
 		n, _, err := unix.Recvfrom(int(fd), c.into, unix.MSG_DONTWAIT)
@@ -107,7 +111,7 @@ func (c *channel) sendAll(fd uintptr) bool {
 	return true
 }
 
-// close ends every wait on the channel, those in the kernel as well.
+// close ends every wait on the channel, one in the kernel as well.
 func (c *channel) close() {
 	_ = c.raw.Control(func(fd uintptr) { _ = unix.Shutdown(int(fd), unix.SHUT_RDWR) })
 	_ = c.file.Close()

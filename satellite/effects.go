@@ -35,7 +35,8 @@ type CapCall struct {
 // goroutines at once. Its context ends when the satellite calls the effect off,
 // when the invocation is answered, cancelled or out of time, and when the
 // satellite ends; it must then return soon, for the satellite is not done
-// before it has. A result nobody waits for any longer is not sent.
+// before it has. A result nobody waits for any longer is not sent. One that
+// panics has failed with unavailable.
 //
 // report.emit alone is called on the goroutine that reads the satellite's
 // frames, so that reports keep their order and come before the answer that
@@ -147,7 +148,7 @@ func (s *Satellite) authorizes(token []byte, now time.Time) bool {
 // perform runs an effect and sends its result if somebody still waits for it.
 func (s *Satellite) perform(ctx context.Context, e *effect, call CapCall) {
 	defer s.running.Done()
-	result := s.serve(ctx, call)
+	result := s.result(ctx, call)
 	e.cancel()
 	s.mu.Lock()
 	delete(s.effects, e.id)
@@ -157,6 +158,18 @@ func (s *Satellite) perform(ctx context.Context, e *effect, call CapCall) {
 	if wanted {
 		s.reply(e.id, result)
 	}
+}
+
+// result is the effect's, or a failure where it panicked: what the satellite
+// asks for must not be able to take the host down. The panic's text is the
+// host's and none of the satellite's business.
+func (s *Satellite) result(ctx context.Context, call CapCall) (r wire.Result) {
+	defer func() {
+		if recover() != nil {
+			r = Failed(wire.CodeUnavailable, "the host failed to serve "+strconv.QuoteToASCII(call.Cap))
+		}
+	}()
+	return s.serve(ctx, call)
 }
 
 // reply writes a cap_result. A satellite that does not read it holds up the

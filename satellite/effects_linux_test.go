@@ -37,7 +37,7 @@ func TestTokenIsJudgedFrameByFrame(t *testing.T) {
 	if _, err := call(s, "afterwards", 0); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "a call after the answer is refused", func() bool { return strings.Contains(s.Stderr(), wire.CodeUnauthorized) })
+	eventually(t, "a call after the answer is refused", func() bool { return strings.Contains(s.Output(), wire.CodeUnauthorized) })
 	alive(t, s)
 	if n := served.Load(); n != 1 {
 		t.Errorf("%d effects were served, want the first alone", n)
@@ -99,6 +99,62 @@ func TestEffectEndsWhenItIsCalledOff(t *testing.T) {
 	if got := said(t, s, "calloff"); got != "ok nil" {
 		t.Error(got)
 	}
+}
+
+// A result that nobody waits for any longer is not sent: not one that was called
+// off, and not one whose call is answered.
+func TestUnwantedResultIsNotSent(t *testing.T) {
+	for range 5 {
+		wait := make(chan context.Context, 1)
+		var s *Satellite
+		s = launch(t, Config{Effects: func(ctx context.Context, call CapCall) wire.Result {
+			switch call.Cap {
+			case "wait":
+				wait <- ctx
+				<-ctx.Done()
+			case "release":
+				<-(<-wait).Done()
+				eventually(t, "the effect has returned", func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.effects) == 1 })
+				time.Sleep(5 * time.Millisecond) // for a result that must not come
+			}
+			return wire.Result{OK: true}
+		}})
+		if got := said(t, s, "calloff"); got != "ok nil" {
+			t.Fatal(got)
+		}
+		if _, err := call(s, "leave", 0); err != nil {
+			t.Fatal(err)
+		}
+		if got := said(t, s, "results"); got != "2 4 " {
+			t.Errorf("results of %qcame, want those of both releases alone", got)
+		}
+	}
+}
+
+func TestEffectHasNoMoreTimeThanItAskedFor(t *testing.T) {
+	var got CapCall
+	s := launch(t, Config{Effects: func(ctx context.Context, call CapCall) wire.Result {
+		got = call
+		<-ctx.Done()
+		return Failed(wire.CodeDeadline, "as asked")
+	}})
+	v, err := call(s, "soon 30", 5*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, _ := v.AsString(); text != "deadline: as asked" || got.DeadlineMS != 30 {
+		t.Errorf("%q, with %d ms", text, got.DeadlineMS)
+	}
+}
+
+func TestEffectThatPanicsIsUnavailable(t *testing.T) {
+	s := launch(t, Config{Effects: func(_ context.Context, call CapCall) wire.Result { panic("a secret of the host") }})
+	for _, name := range []string{"cap fs.read", "badreport"} {
+		if got := said(t, s, name); !strings.HasPrefix(got, wire.CodeUnavailable+": ") || strings.Contains(got, "secret") {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	alive(t, s)
 }
 
 func TestEffectEndsWithItsCall(t *testing.T) {
@@ -194,17 +250,28 @@ func TestOutcomes(t *testing.T) {
 	if got, err := outcome(value(wire.Bool(true), block("json", "[1]"), block("text", ""))); err != nil || !got.Terminate || len(got.Content) != 2 || got.Content[0].Type != BlockJSON {
 		t.Errorf("%+v, %v", got, err)
 	}
-	for name, v := range map[string]wire.Value{
-		"nil":            wire.Nil(),
-		"no content":     wire.Map(wire.Field{Key: "terminate", Value: wire.Bool(true)}),
-		"no terminate":   wire.Map(wire.Field{Key: "content", Value: wire.List()}),
-		"terminate int":  value(wire.Int(1)),
-		"unknown block":  value(wire.Bool(true), block("image", "x")),
-		"not JSON":       value(wire.Bool(true), block("json", "{")),
-		"bytes for text": value(wire.Bool(true), wire.Map(wire.Field{Key: "type", Value: wire.String("text")}, wire.Field{Key: "text", Value: wire.Bin(nil)})),
+	good := block("text", "")
+	for name, c := range map[string]struct {
+		value wire.Value
+		says  string
+	}{
+		"nil":            {wire.Nil(), "no list of content"},
+		"no content":     {wire.Map(wire.Field{Key: "terminate", Value: wire.Bool(true)}), "no list of content"},
+		"no terminate":   {wire.Map(wire.Field{Key: "content", Value: wire.List()}), "terminate"},
+		"terminate int":  {value(wire.Int(1)), "terminate"},
+		"unknown block":  {value(wire.Bool(true), good, block("im\nage", "x")), `block 1 of a tool's outcome is of type "im\nage"`},
+		"long type":      {value(wire.Bool(true), block(strings.Repeat("x", 1000), "x")), strings.Repeat("x", maxTypeNamed) + `"…`},
+		"no type":        {value(wire.Bool(true), wire.Nil()), "block 0 of a tool's outcome is of no type"},
+		"not JSON":       {value(wire.Bool(true), good, good, block("json", "{")), "block 2 of a tool's outcome is of type json"},
+		"bytes for text": {value(wire.Bool(true), wire.Map(wire.Field{Key: "type", Value: wire.String("text")}, wire.Field{Key: "text", Value: wire.Bin(nil)})), "block 0 of a tool's outcome is of type text"},
 	} {
-		if _, err := outcome(v); err == nil {
+		_, err := outcome(c.value)
+		if err == nil {
 			t.Errorf("%s is taken for an outcome", name)
+			continue
+		}
+		if e := failed(t, err, wire.CodeProtocol, c.says); len(e.Msg) > 256 {
+			t.Errorf("%s: %d bytes", name, len(e.Msg))
 		}
 	}
 }

@@ -15,7 +15,7 @@ func (s *Satellite) settle(a answer) {
 		s.call.end()
 	}
 	s.call.caller, s.call.effects, s.call.end = nil, nil, nil
-	s.frames.budget.Store(idleBytes)
+	s.input.budget.Store(idleBytes)
 	s.answers <- a
 	s.rest()
 }
@@ -30,7 +30,7 @@ func (s *Satellite) destroy(why *Error) {
 
 // condemn is destroy with s.mu held.
 func (s *Satellite) condemn(why *Error) {
-	if s.fate == nil {
+	if s.fate == nil && !s.ended {
 		s.fate = why
 		s.reapBy = time.Now().Add(reapGrace)
 		s.arm(s.reapBy)
@@ -85,6 +85,9 @@ func (s *Satellite) expire() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.armed = time.Time{}
+	if s.ended { // it fired while the end was being settled
+		return
+	}
 	now := time.Now()
 	due := func(running bool, at time.Time) bool {
 		if running && now.Before(at) {
@@ -158,7 +161,7 @@ func (s *Satellite) supervise() {
 		<-s.baton
 	}
 	s.mu.Lock()
-	s.lost = true
+	s.lost, s.ended = true, true
 	if s.open {
 		s.settle(answer{err: s.epitaph()})
 	}
@@ -180,13 +183,14 @@ func (s *Satellite) epitaph() *Error {
 		return minted(wire.CodeCancelled, "the satellite was closed during the call")
 	case s.call.cancelled:
 		return minted(wire.CodeCancelled, "the caller gave up; the satellite ended: "+exit.String())
-	case s.call.unsent:
+	case !s.call.sent, s.call.unsent:
 		return minted(wire.CodeGone, "the satellite had ended before it was called: "+s.lastWords())
 	}
 	return minted(wire.CodeCrashed, "the satellite ended during the call: "+s.lastWords())
 }
 
-// lastWords are how the process ended and the tail of its standard error.
+// lastWords are how the process ended and the tail of its output. The process
+// is gone.
 func (s *Satellite) lastWords() string {
 	exit, _ := s.command.Wait()
 	text := exit.String()

@@ -61,8 +61,8 @@ func TestSatelliteThatNeverLivedIsGoneOrCrashed(t *testing.T) {
 		t.Fatal(err)
 	}
 	gone(t, s)
-	if !strings.Contains(s.Stderr(), "not today") {
-		t.Errorf("%q", s.Stderr())
+	if !strings.Contains(s.Output(), "not today") {
+		t.Errorf("%q", s.Output())
 	}
 }
 
@@ -110,12 +110,12 @@ func TestUnknownKindIsDropped(t *testing.T) {
 
 func TestFloods(t *testing.T) {
 	t.Run("stderr", func(t *testing.T) {
-		s := launch(t, Config{StderrCap: 4 << 10})
+		s := launch(t, Config{OutputCap: 4 << 10})
 		if _, err := call(s, "stderr 5000", 0); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "the flood was kept in part", func() bool { return strings.Contains(s.Stderr(), "left out") })
-		if n := len(s.Stderr()); n > 5<<10 {
+		eventually(t, "the flood was kept in part", func() bool { return strings.Contains(s.Output(), "left out") })
+		if n := len(s.Output()); n > 5<<10 {
 			t.Errorf("%d bytes kept", n)
 		}
 		alive(t, s)

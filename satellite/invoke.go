@@ -22,7 +22,7 @@ type Invocation struct {
 // Error is why an invocation has no value.
 type Error struct {
 	Code string // one of wire's codes, or what the satellite made up
-	Msg  string // foreign text where Host is false: escape it
+	Msg  string // always escape it: the satellite's words, or its last ones after ours
 	// Host says that this side minted the error. Where it is false the satellite
 	// answered, and lives.
 	Host bool
@@ -42,7 +42,8 @@ type answer struct {
 // the satellite's own refusal, or from this side
 //
 //   - busy: another invocation is open; nothing was sent;
-//   - gone: the satellite was not there when it was called;
+//   - gone: the satellite was not there when it was called; where it ended by
+//     itself the message has how, and its last words;
 //   - crashed: it died during the call; the message has how, and its last words;
 //   - deadline: it did not answer in time and was destroyed;
 //   - cancelled: ctx ended, or the satellite was closed. An answer that still
@@ -61,6 +62,9 @@ func (s *Satellite) Invoke(ctx context.Context, call Invocation) (wire.Value, er
 	}
 	defer s.busy.Store(false) // the answer has been taken out of answers
 	waits, err := s.begin(ctx, call.Deadline)
+	if err == errEnded {
+		return wire.Value{}, s.obituary(ctx)
+	}
 	if err != nil {
 		return wire.Value{}, err
 	}
@@ -87,6 +91,23 @@ func (s *Satellite) Invoke(ctx context.Context, call Invocation) (wire.Value, er
 		return wire.Value{}, &Error{Code: a.result.Fault.Code, Msg: a.result.Fault.Msg}
 	}
 	return a.result.Value, nil
+}
+
+// errEnded says that there is no satellite to call, for no reason of this side's.
+var errEnded = errors.New("ended")
+
+// obituary is why a satellite is gone that was not destroyed. Its process may
+// need a moment more to end, or to be destroyed for not ending.
+func (s *Satellite) obituary(ctx context.Context) *Error {
+	timer := time.NewTimer(exitGrace)
+	defer timer.Stop()
+	select {
+	case <-s.command.Done():
+		return minted(wire.CodeGone, "the satellite had ended before it was called: "+s.lastWords())
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return minted(wire.CodeGone, "the satellite had closed its channel before it was called")
 }
 
 // codeOf is the code for a context's end, or empty.
@@ -119,12 +140,12 @@ func (s *Satellite) begin(ctx context.Context, left time.Duration) (waits bool, 
 	case s.closed:
 		return false, minted(wire.CodeGone, "the satellite was closed")
 	case s.lost:
-		return false, minted(wire.CodeGone, "the satellite has ended")
+		return false, errEnded
 	}
 	s.open = true
 	s.call = invocation{id: s.call.id + 1, caller: ctx, deadline: now.Add(left), killAt: now.Add(left + deadlineGrace)}
 	_, _ = rand.Read(s.call.token[:]) // never fails: it ends the program instead
-	s.frames.budget.Store(callBytes)
+	s.input.budget.Store(callBytes)
 	s.arm(s.call.killAt)
 	select {
 	case <-s.baton:

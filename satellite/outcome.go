@@ -3,6 +3,7 @@ package satellite
 import (
 	"context"
 	"encoding/json"
+	"strconv"
 	"time"
 
 	"github.com/loomext/loomext/internal/wire"
@@ -57,6 +58,21 @@ func (s *Satellite) Event(ctx context.Context, name string, document []byte, dea
 
 func misshapen(what string) error { return minted(wire.CodeProtocol, what) }
 
+// maxTypeNamed is how much of a foreign type a message repeats.
+const maxTypeNamed = 64
+
+// typeOf names a block's type in a message.
+func typeOf(kind wire.Value) string {
+	name, ok := kind.AsString()
+	switch {
+	case !ok:
+		return "of no type"
+	case len(name) > maxTypeNamed:
+		return "of type " + strconv.QuoteToASCII(name[:maxTypeNamed]) + "…"
+	}
+	return "of type " + strconv.QuoteToASCII(name)
+}
+
 // outcome reads {content: [block…], terminate: bool}.
 func outcome(v wire.Value) (ToolOutcome, error) {
 	content, _ := v.Get("content")
@@ -79,14 +95,14 @@ func outcome(v wire.Value) (ToolOutcome, error) {
 		case BlockJSON:
 			blocks[i].Type = BlockJSON
 		default:
-			return ToolOutcome{}, misshapen("a block of a tool's outcome is neither text nor json")
+			return ToolOutcome{}, misshapen("block " + strconv.Itoa(i) + " of a tool's outcome is " + typeOf(kind) + ", neither text nor json")
 		}
 		body, _ := b.Get(blocks[i].Type)
 		if blocks[i].Body, ok = body.AsText(); !ok {
-			return ToolOutcome{}, misshapen("a " + blocks[i].Type + " block has no " + blocks[i].Type)
+			return ToolOutcome{}, misshapen("block " + strconv.Itoa(i) + " of a tool's outcome is of type " + blocks[i].Type + " and has no text under that key")
 		}
 		if blocks[i].Type == BlockJSON && !json.Valid(blocks[i].Body) {
-			return ToolOutcome{}, misshapen("a json block holds no JSON")
+			return ToolOutcome{}, misshapen("block " + strconv.Itoa(i) + " of a tool's outcome is of type json and holds no JSON")
 		}
 	}
 	return ToolOutcome{Content: blocks, Terminate: terminate}, nil

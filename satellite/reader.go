@@ -26,7 +26,7 @@ var longAgo = time.Unix(1, 0)
 // keep reads while nothing is asked of the satellite, until it is interrupted
 // or the reading ends. It is started with the baton and returns it.
 func (s *Satellite) keep() {
-	s.channel.soon = false
+	s.channel.soon = false // nothing is expected
 	s.read()
 	s.mu.Lock()
 	s.keeping = false
@@ -48,7 +48,7 @@ func (s *Satellite) takeBaton() {
 // more to read.
 func (s *Satellite) read() {
 	for {
-		f, err := s.frames.next()
+		f, err := s.frames.Read()
 		if err != nil {
 			s.stopReading(err)
 			return
@@ -58,10 +58,9 @@ func (s *Satellite) read() {
 		case wire.KindHookResult:
 			more = s.answered(f.ID, f.Result)
 		case wire.KindCapCall:
-			more = s.asked(f.ID, f.Cap, s.frames.size)
+			more = s.asked(f.ID, f.Cap, int64(s.frames.Size()))
 		case wire.KindCancel:
 			s.calledOff(f.ID)
-		default: // heartbeats, and kinds of a later version
 		}
 		if !more {
 			return

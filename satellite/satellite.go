@@ -57,7 +57,7 @@ const (
 	// DefaultMemory is the budget of a satellite whose limits name none, on top
 	// of what the Go runtime needs to start: what small tools use, tenfold.
 	DefaultMemory = 64 << 20
-	// crashTail is how much of standard error goes into the message of a crash:
+	// crashTail is how much of its output goes into the message of a crash:
 	// a stack trace of one goroutine.
 	crashTail = 4 << 10
 )
@@ -81,8 +81,9 @@ type Config struct {
 	Jail jail.Options
 	// Effects serves the cap_calls. Nil serves none.
 	Effects Effects
-	// StderrCap is how much of standard error is kept; see jail.Spec.
-	StderrCap int
+	// OutputCap is how much of the program's output is kept; see StderrCap of
+	// jail.Spec.
+	OutputCap int
 }
 
 // Satellite is one running artifact. Its methods may be called at any time by
@@ -100,11 +101,13 @@ type Satellite struct {
 	abandon func()         // abandonOpen, made once
 	busy    atomic.Bool    // somebody is in Invoke
 	baton   chan struct{}  // one place: the right to use frames; see reader.go
-	frames  frames
+	input   metered
+	frames  *wire.Reader // of input
 
 	mu      sync.Mutex
 	fate    *Error    // why it was destroyed, set once
 	lost    bool      // its end of the channel is closed
+	ended   bool      // the process is gone, and no clock runs any more
 	closed  bool      // Close was called
 	armed   time.Time // when the timer fires; zero when it is at rest
 	exitBy  time.Time // when a process whose channel closed is destroyed
@@ -149,7 +152,7 @@ func Launch(ctx context.Context, c Config) (*Satellite, error) {
 		return nil, err
 	}
 	command, err := jail.Start(ctx, jail.Spec{
-		Path: c.Artifact, Env: env, Files: []*os.File{theirs}, StderrCap: c.StderrCap,
+		Path: c.Artifact, Env: env, Files: []*os.File{theirs}, Joined: true, StderrCap: c.OutputCap,
 		Limits: c.Limits, Profile: jail.Satellite,
 	}, c.Jail)
 	_ = theirs.Close()
@@ -166,8 +169,9 @@ func Launch(ctx context.Context, c Config) (*Satellite, error) {
 		s.serve = noEffects
 	}
 	s.abandon = s.abandonOpen
-	s.frames.from = ch
-	s.frames.budget.Store(idleBytes)
+	s.input.from = ch
+	s.frames = wire.NewReader(&s.input, wire.Host)
+	s.input.budget.Store(idleBytes)
 	s.baton <- struct{}{}
 	s.mu.Lock()
 	s.timer = time.AfterFunc(time.Hour, s.expire)
@@ -207,9 +211,9 @@ func (s *Satellite) PID() int { return s.command.PID() }
 // Report is what the jail enforced.
 func (s *Satellite) Report() jail.Report { return s.command.Report() }
 
-// Stderr is what was kept of standard error. It is the extension's text:
-// escape it before it reaches a terminal.
-func (s *Satellite) Stderr() string { return s.command.Stderr() }
+// Output is what was kept of standard output and standard error, in the order
+// written. It is the extension's text: escape it before it reaches a terminal.
+func (s *Satellite) Output() string { return s.command.Stderr() }
 
 // Done closes when the process is gone and every effect has returned.
 func (s *Satellite) Done() <-chan struct{} { return s.done }

@@ -45,7 +45,8 @@ var (
 	out      link
 	frames   = wire.NewReader(&out, wire.Satellite)
 	capID    int64
-	last     []byte // the token of the call before
+	last     []byte             // the token of the call before
+	answered = map[int64]bool{} // cap_calls whose result came
 	stubborn bool
 )
 
@@ -79,6 +80,9 @@ func next() wire.Frame {
 	}
 	if f.Kind == wire.KindCancel && f.ID == 0 && !stubborn {
 		os.Exit(0)
+	}
+	if f.Kind == wire.KindCapResult {
+		answered[f.ID] = true
 	}
 	return f
 }
@@ -162,6 +166,28 @@ func serve(id int64, c wire.HookCall) {
 	case "exit":
 		fmt.Fprintln(os.Stderr, "leaving early")
 		os.Exit(n)
+	case "heedexit": // exits when it is cancelled
+		for {
+			if f := next(); f.Kind == wire.KindCancel && f.ID == id {
+				os.Exit(n)
+			}
+		}
+	case "lines": // n lines of output, and an end
+		for i := range n {
+			fmt.Fprintln(os.Stderr, "line", i, "of standard error")
+		}
+		os.Exit(1)
+	case "both": // writes to both streams
+		fmt.Fprintln(os.Stdout, "to standard output")
+		fmt.Fprintln(os.Stderr, "to standard error")
+		fmt.Fprintln(os.Stdout, "to standard output again")
+		answer(id, wire.Nil())
+	case "stdout":
+		block := bytes.Repeat([]byte("flood\n"), 1000)
+		for range n {
+			os.Stdout.Write(block)
+		}
+		answer(id, wire.Nil())
 	case "exitafter":
 		answer(id, wire.String("done"))
 		os.Exit(n)
@@ -216,6 +242,11 @@ func serve(id int64, c wire.HookCall) {
 		for {
 			out.write(block)
 		}
+	case "flood": // as heartbeats, and never answers
+		block := bytes.Repeat(wire.AppendHeartbeat(nil), 10_000)
+		for {
+			out.write(block)
+		}
 	case "caps": // floods, reading nothing
 		for {
 			ask(c.Token, "x.y", empty)
@@ -237,6 +268,19 @@ func serve(id int64, c wire.HookCall) {
 		answer(id, wire.String(result(ask(nil, "x.y", empty))))
 	case "oldtoken":
 		answer(id, wire.String(result(ask(last, "x.y", empty))))
+	case "soon": // an effect with n milliseconds of its own
+		capID++
+		askAs(capID, c.Token, "x.y", empty, int64(n))
+		answer(id, wire.String(result(capID)))
+	case "results": // which of the calls before were answered, once everything under way has come
+		result(ask(c.Token, "release", empty))
+		text := ""
+		for i := range capID {
+			if answered[i+1] {
+				text += strconv.FormatInt(i+1, 10) + " "
+			}
+		}
+		answer(id, wire.String(text))
 	case "notime":
 		capID++
 		askAs(capID, c.Token, "x.y", empty, 0)
