@@ -189,7 +189,7 @@ func (c *Command) verdict(status unix.WaitStatus, usage unix.Rusage, killed bool
 	e := Exit{Code: status.ExitStatus(), ResidentBytes: int64(usage.Maxrss) << 10}
 	e.CPU = time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 	if !status.Signaled() {
-		if e.Code == 2 && c.limits.DataBytes+c.limits.AddressBytes != 0 && ranOutOfMemory(c.stderr.String()) {
+		if e.Code == 2 && c.limits.DataBytes+c.limits.AddressBytes != 0 && ranOutOfMemory(c.stderr.String(), e.ResidentBytes > c.limits.DataBytes/2) {
 			e.Bound = BoundMemory
 		}
 		return e

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -52,9 +51,10 @@ func TestBoundsEndTheProgramAndAreNamed(t *testing.T) {
 		}
 	})
 	t.Run("memory", func(t *testing.T) {
-		exit := mustWait(t, mustStart(t, Spec{Args: []string{"heap"}, Limits: Limits{DataBytes: DataFloor + 64*megabyte}}))
+		c := mustStart(t, Spec{Args: []string{"heap"}, Limits: Limits{DataBytes: DataFloor + 64*megabyte}})
+		exit := mustWait(t, c)
 		if exit.Bound != BoundMemory || exit.Code != 2 || exit.ResidentBytes > 200*megabyte {
-			t.Errorf("%+v", exit)
+			t.Errorf("%v, %d MiB resident: %s", exit, exit.ResidentBytes>>20, c.Stderr())
 		}
 	})
 	t.Run("address space", func(t *testing.T) {
@@ -126,12 +126,9 @@ func TestKillEndsGrandchildren(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var a, b int
-			if _, err := fmt.Sscan(out.line(t), &a, &b); err != nil {
-				t.Fatal(err)
-			}
-			if !running(a) || !running(b) {
-				t.Fatal("the family is not there")
+			out.line(t) // the grandchild is there
+			if family := relatives(t); len(family) != 3 {
+				t.Fatalf("the family is %v", family)
 			}
 			if way == "kill" {
 				c.Kill()
@@ -141,9 +138,7 @@ func TestKillEndsGrandchildren(t *testing.T) {
 			if exit := mustWait(t, c); !exit.Killed || exit.Signal != "SIGKILL" {
 				t.Errorf("%+v", exit)
 			}
-			for _, pid := range []int{c.PID(), a, b} {
-				eventually(t, fmt.Sprintf("process %d ends", pid), func() bool { return !running(pid) })
-			}
+			eventually(t, "the family ends", func() bool { return len(relatives(t)) == 0 })
 			c.Kill() // of what is gone, does nothing
 		})
 	}
@@ -152,40 +147,81 @@ func TestKillEndsGrandchildren(t *testing.T) {
 func TestWhatALeaderLeavesBehindIsKilled(t *testing.T) {
 	out := newPrinted()
 	c := mustStart(t, Spec{Args: []string{"family", "leave"}, Stdout: out})
-	var a, b int
-	if _, err := fmt.Sscan(out.line(t), &a, &b); err != nil {
-		t.Fatal(err)
-	}
+	out.line(t)
 	if exit := mustWait(t, c); !exit.OK() {
 		t.Errorf("%+v", exit)
 	}
-	for _, pid := range []int{a, b} {
-		eventually(t, fmt.Sprintf("process %d ends", pid), func() bool { return !running(pid) })
-	}
+	eventually(t, "what it left ends", func() bool { return len(relatives(t)) == 0 })
 }
 
 // A process that leaves the group and keeps the pipes open delays the end by a
-// bounded time and no more.
+// bounded time and no more. A build's does not outlive it at all.
 func TestEscapedProcessDoesNotHoldTheEnd(t *testing.T) {
 	setsid, err := exec.LookPath("setsid")
 	if err != nil {
-		t.Skip("no setsid here")
+		t.Skip("skipped layer: setsid is not installed")
 	}
+	for name, profile := range map[string]Profile{"build": Build, "satellite": Satellite} {
+		t.Run(name, func(t *testing.T) {
+			out := newPrinted()
+			c := mustStart(t, Spec{Path: "/bin/sh", Args: []string{"-c", setsid + " " + child + " parent; exit 0"}, Stdout: out, Profile: profile})
+			out.line(t)
+			defer func() {
+				for _, pid := range relatives(t) {
+					_ = unix.Kill(pid, unix.SIGKILL)
+				}
+				eventually(t, "the escaped end", func() bool { return len(relatives(t)) == 0 })
+			}()
+			c.Kill()
+			mustWait(t, c)
+			if layer, _ := c.Report().Layer("process tree"); layer.State == Enforced {
+				eventually(t, "all of it ends", func() bool { return len(relatives(t)) == 0 })
+			} else if profile == Build && treesStand(t) {
+				t.Errorf("a build has no tree of its own: %s", layer.Reason)
+			}
+		})
+	}
+}
+
+// treesStand asks the system itself for a process namespace.
+func treesStand(t *testing.T) bool {
+	t.Helper()
+	sys := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}
+	if uid, gid := os.Geteuid(), os.Getegid(); uid != 0 {
+		sys.Cloneflags |= syscall.CLONE_NEWUSER
+		sys.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
+		sys.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
+	}
+	cmd := exec.Command(child, "exit", "0")
+	cmd.SysProcAttr = sys
+	return cmd.Run() == nil
+}
+
+// The host's sudden death ends the whole tree of a build.
+func TestHostsSuddenDeathEndsATree(t *testing.T) {
+	if !treesStand(t) {
+		t.Skip("skipped layer: process tree: no process namespaces here")
+	}
+	host := exec.Command("/proc/self/exe", child, "family")
+	host.Env = append(os.Environ(), hostVariable+"=wait for a build's death")
 	out := newPrinted()
-	c := mustStart(t, Spec{Path: "/bin/sh", Args: []string{"-c", setsid + " " + child + " parent; exit 0"}, Stdout: out})
-	var a, b int
-	if _, err := fmt.Sscan(out.line(t), &a, &b); err != nil {
+	host.Stdout = out
+	if err := host.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
-		for _, pid := range []int{a, b} {
-			if p, err := os.FindProcess(pid); err == nil {
-				_ = p.Kill()
-			}
-		}
-	}()
-	c.Kill()
-	mustWait(t, c)
+	defer host.Wait()
+	defer host.Process.Kill()
+	for range 2 { // its own identifier and the family's
+		out.line(t)
+	}
+	if family := relatives(t); len(family) != 3 {
+		t.Fatalf("the family is %v", family)
+	}
+	if err := host.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = host.Wait()
+	eventually(t, "the family ends", func() bool { return len(relatives(t)) == 0 })
 }
 
 func TestHostsSuddenDeathEndsTheProgram(t *testing.T) {

@@ -68,8 +68,11 @@ type Options struct {
 type Profile uint8
 
 const (
-	// Build is a compiler run: many processes and files, no limits by default.
-	Build Profile = iota
+	// Plain is a program of no special kind: the limits of its Spec and no others.
+	Plain Profile = iota
+	// Build is a compiler run: many processes and files, no limits by default. It is
+	// the first process of a process namespace where the system allows one.
+	Build
 	// Satellite is an extension: one process that writes no file at all.
 	Satellite
 )

@@ -13,6 +13,7 @@ import (
 var (
 	errStrayDescriptor = errors.New("the host opened a descriptor without close-on-exec while the program was being started")
 	errNoTracing       = errors.New("tracing refused")
+	errNoNamespace     = errors.New("namespace refused")
 )
 
 // Two causes pass by themselves: a stray descriptor of another thread, and a
@@ -29,6 +30,7 @@ type launch struct {
 	attr    syscall.ProcAttr
 	sys     syscall.SysProcAttr
 	tracing bool
+	noTree  error // why there is no process namespace, once one was refused
 	pid     int
 	pidfd   int
 	layers  []Layer
@@ -52,6 +54,10 @@ func (l *launch) run() error {
 	}
 	argv := append([]string{l.spec.Path}, l.spec.Args...)
 	pid, err := syscall.ForkExec(l.spec.Path, argv, &l.attr)
+	if err != nil && l.sys.Cloneflags != 0 && refusesNamespace(err) {
+		l.noTree = err
+		return errNoNamespace
+	}
 	if err != nil {
 		return l.explain(err)
 	}
@@ -174,6 +180,18 @@ func (l *launch) explain(err error) error {
 	return fault
 }
 
+// refusesNamespace is true of what a kernel, a security module or a container's
+// profile answers to a clone with namespaces, some of which mean other things
+// too: the next attempt, without one, tells.
+func refusesNamespace(err error) bool {
+	for _, refusal := range []error{unix.EPERM, unix.EACCES, unix.EINVAL, unix.ENOSPC, unix.EUSERS, unix.ENOSYS} {
+		if errors.Is(err, refusal) {
+			return true
+		}
+	}
+	return false
+}
+
 // tracingAllowed asks for a traced start of a program that cannot exist: the
 // request to be traced comes before exec, so a refusal of it comes first.
 func tracingAllowed() bool {
@@ -195,6 +213,9 @@ func launchOn(jobs chan<- func(), s Spec, files []uintptr, bestEffort bool) (*la
 		<-done
 		if errors.Is(err, errNoTracing) && bestEffort && l.tracing {
 			l.tracing = false
+			continue
+		}
+		if errors.Is(err, errNoNamespace) {
 			continue
 		}
 		if !errors.Is(err, errStrayDescriptor) && !errors.Is(err, unix.ETXTBSY) {

@@ -54,7 +54,10 @@ func TestMain(m *testing.M) {
 func actAsHost(role string) int {
 	spec := Spec{Path: os.Args[1], Args: os.Args[2:], Stdout: os.Stdout}
 	switch role {
-	case "wait for death": // to be killed while its child lives
+	case "wait for death", "wait for a build's death": // to be killed while its child lives
+		if role != "wait for death" {
+			spec.Profile = Build
+		}
 		c, err := Start(context.Background(), spec, Options{})
 		if err != nil {
 			fmt.Println(err)
@@ -143,6 +146,26 @@ func running(pid int) bool {
 	}
 	_, after, _ := strings.Cut(string(stat), ") ")
 	return !strings.HasPrefix(after, "Z") && !strings.HasPrefix(after, "X")
+}
+
+// relatives are the living processes that run the child program, by the host's
+// own numbers for them.
+func relatives(t *testing.T) []int {
+	t.Helper()
+	links, err := filepath.Glob("/proc/[0-9]*/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pids []int
+	for _, link := range links {
+		if target, err := os.Readlink(link); err != nil || target != child {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(link))); err == nil && running(pid) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }
 
 func eventually(t *testing.T, what string, holds func() bool) {

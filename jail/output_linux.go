@@ -101,7 +101,15 @@ var lastWords = []string{
 	"runtime: out of memory", "fatal error: out of memory", "runtime: cannot allocate memory",
 }
 
-func ranOutOfMemory(stderr string) bool {
+// insideRuntime is how it dies where its own collector stumbles over the missing
+// memory first: of a fault on a stack of the runtime's own, which no fault of the
+// program's shows. A program that was nowhere near its limit has another fault.
+var insideRuntime = []string{"SIGSEGV: segmentation violation\nPC=", "\n\ngoroutine 0 "}
+
+func ranOutOfMemory(stderr string, near bool) bool {
+	if near && strings.Contains(stderr, insideRuntime[0]) && strings.Contains(stderr, insideRuntime[1]) {
+		return true
+	}
 	for _, words := range lastWords {
 		if strings.Contains(stderr, words) {
 			return true

@@ -42,7 +42,7 @@ var steps = []step{
 	{name: "message queue limit", stopped: bound(unix.RLIMIT_MSGQUEUE, none)},
 	{name: "no new privileges", before: noNewPrivileges},
 	{name: "death signal", before: dieWithHost, stopped: dieWithTracer},
-	{name: "process tree", reason: "only the process group is killed, and the host's own sudden death ends only its leader"},
+	{name: "process tree", before: ownTree},
 	{name: "landlock", reason: notBuilt},
 	{name: "system call filter", reason: notBuilt},
 	{name: "environment", before: nothingToDo}, // exec gets the Spec's list and no other
@@ -65,6 +65,26 @@ func ownGroup(l *launch) (string, error) {
 		_ = unix.Close(tty)
 	}
 	l.sys.Setsid = true // its leader leads a group as well
+	return "", nil
+}
+
+// ownTree makes a build the first process of a process namespace, so that the
+// kernel ends whatever it has started together with it, also when the host dies.
+// An ordinary user needs a user namespace for that, in which it is itself. A
+// satellite is one process by its nature and does not pay for it.
+func ownTree(l *launch) (string, error) {
+	if l.spec.Profile != Build {
+		return "only the process group is killed, and the host's own sudden death ends only its leader", nil
+	}
+	if l.noTree != nil {
+		return "no process namespace: " + l.noTree.Error() + "; only the process group is killed", nil
+	}
+	l.sys.Cloneflags |= unix.CLONE_NEWPID
+	if uid, gid := os.Geteuid(), os.Getegid(); uid != 0 {
+		l.sys.Cloneflags |= unix.CLONE_NEWUSER
+		l.sys.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
+		l.sys.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
+	}
 	return "", nil
 }
 

@@ -23,7 +23,7 @@ func TestSatelliteFindsAnExactEnvironmentAndAToken(t *testing.T) {
 	facts := strings.Fields(said(t, s, "facts"))
 	env := facts[3:]
 	slices.Sort(env)
-	want := []string{"EXTRA=1", "GOMEMLIMIT=33554432", "GOTRACEBACK=single", "LOOM_CAP_SOCK=fd:3", "TZ=UTC"}
+	want := []string{"EXTRA=1", "GOMAXPROCS=1", "GOMEMLIMIT=33554432", "GOTRACEBACK=single", "LOOM_CAP_SOCK=fd:3", "TZ=UTC"}
 	if !slices.Equal(env, want) {
 		t.Errorf("environment %q, want %q", env, want)
 	}

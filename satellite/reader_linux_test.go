@@ -165,7 +165,7 @@ func TestDefaultBudgetIsEnforced(t *testing.T) {
 }
 
 func TestHostsOwnVariablesAreReserved(t *testing.T) {
-	for _, v := range []string{"LOOM_", "LOOM_CAP_SOCK=fd:4", "LOOM_X=1", "TZ=", "GOMEMLIMIT=1", "GOTRACEBACK=all"} {
+	for _, v := range []string{"LOOM_", "LOOM_CAP_SOCK=fd:4", "LOOM_X=1", "TZ=", "GOMEMLIMIT=1", "GOTRACEBACK=all", "GOMAXPROCS=9"} {
 		if env, err := environment(Config{Env: []string{v}}); err == nil {
 			t.Errorf("%s: %q", v, env)
 		}
