@@ -1,7 +1,7 @@
 # Targets:
 #   build     bin/loomext
 #   demo      build, install examples/units into .demo, call it, verify it
-#   test      every test
+#   test      every test; the last line counts those that were skipped, with reasons above it
 #   lint      gofmt, go vet, staticcheck
 #   fuzz      every fuzz target for FUZZTIME each
 #   bench     the table of ratios; BENCH_OUT=bench/RESULTS.md keeps it
@@ -22,7 +22,7 @@ demo: build
 	bin/loomext --home $(DEMO) verify units
 
 test:
-	$(GO) test -timeout 14m ./...
+	$(GO) tool gotestsum --format pkgname -- -timeout 14m ./...
 	cd examples/units && $(GO) test ./...
 
 lint:
@@ -35,7 +35,7 @@ fuzz:
 	@set -e; for package in $$($(GO) list ./...); do \
 		for target in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
 			echo "== $$package $$target"; \
-			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1x $$package; \
 		done; \
 	done
 

@@ -139,7 +139,7 @@ func processesOf(t testing.TB, cache string) []int {
 	t.Helper()
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
-		t.Skip("process: no /proc to look for leftovers in")
+		t.Skip("skipped layer: process: no /proc to look for leftovers in")
 	}
 	var pids []int
 	for _, e := range entries {

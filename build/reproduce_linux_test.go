@@ -89,7 +89,11 @@ func TestAnotherUserElsewhereWithoutANetworkBuildsTheSameBytes(t *testing.T) {
 			Cloneflags: syscall.CLONE_NEWNET,
 		}
 	} else {
-		t.Log("user and network: this is not root, so the second build has the first one's")
+		defer func() {
+			if !t.Failed() {
+				t.Skip("skipped layer: user and network: only root can change them; all else was compared and is equal")
+			}
+		}()
 	}
 	there := artifactOf(t, cmd)
 	if there.Digest != here.Digest || there.Size != here.Size || there.Key != here.Key {

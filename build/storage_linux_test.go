@@ -14,7 +14,7 @@ func smallDisk(t *testing.T, size string) string {
 	t.Helper()
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
-		t.Skipf("disk: cannot mount a small one here (%v)", err)
+		t.Skipf("skipped layer: mount: a small disk needs root with CAP_SYS_ADMIN: %v", err)
 	}
 	t.Cleanup(func() {
 		if err := syscall.Unmount(dir, 0); err != nil {
@@ -51,7 +51,7 @@ func TestReadOnlyCacheIsSaid(t *testing.T) {
 	root, want := mustRoot(t, weather(nil))
 	disk := smallDisk(t, "1m")
 	if err := syscall.Mount("", disk, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
-		t.Skipf("disk: cannot make it read-only here (%v)", err)
+		t.Skipf("skipped layer: mount: the disk cannot be made read-only: %v", err)
 	}
 	_, err := (&Builder{Cache: filepath.Join(disk, "cache")}).Build(context.Background(), root, want)
 	if err == nil || !strings.HasPrefix(err.Error(), "compile: the cache directory: ") || !strings.HasSuffix(err.Error(), "read-only file system; make it writable for you, or name another cache directory") {

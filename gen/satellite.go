@@ -49,7 +49,7 @@ func Satellite(m manifest.Manifest, module string, config manifest.Config) (map[
 	}
 	p := program{RuntimePath: runtimePath, HookPath: hookPath, Declaration: declaration}
 	aliases := map[string]string{}
-	// One alias for each distinct package, numbered by first use: two entries that end in one word cannot collide.
+	// One alias for each distinct package, numbered by first use, so that base names do not matter.
 	alias := func(dir string) string {
 		if a, ok := aliases[dir]; ok {
 			return a

@@ -123,9 +123,9 @@ func examine(ctx context.Context, src string, sets []string, progress func(Progr
 	done(fmt.Sprintf("%d files", len(tree.Paths())))
 
 	done = step(LayerManifest, "decode extension.toml")
-	text, ok := tree.File(manifestName)
+	text, ok := tree.File(manifest.FileName)
 	if !ok {
-		return x, refuse(LayerManifest, fmt.Errorf("%s: there is no %s at the root of the tree; every extension has one", src, manifestName))
+		return x, refuse(LayerManifest, fmt.Errorf("%s: there is no %s at the root of the tree; every extension has one", src, manifest.FileName))
 	}
 	m, manifestErr := manifest.Decode(text, tree)
 	if manifestErr != nil {
@@ -144,9 +144,6 @@ func examine(ctx context.Context, src string, sets []string, progress func(Progr
 	done("passed")
 	return x, x.describe()
 }
-
-// manifestName is where a manifest stands in a tree.
-const manifestName = "extension.toml"
 
 // describe fills the terms and the approval.
 func (x *examined) describe() error {

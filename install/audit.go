@@ -159,9 +159,9 @@ func (a *audit) checkArtifact(context.Context) (string, error) {
 
 // checkManifest decodes the installed manifest and holds it against the record, field by field.
 func (a *audit) checkManifest(context.Context) (string, error) {
-	text, ok := a.tree.File(manifestName)
+	text, ok := a.tree.File(manifest.FileName)
 	if !ok {
-		return "", fmt.Errorf("the installed tree has no %s; install %s again", manifestName, a.name)
+		return "", fmt.Errorf("the installed tree has no %s; install %s again", manifest.FileName, a.name)
 	}
 	m, err := manifest.Decode(text, a.tree)
 	if err != nil {

@@ -15,9 +15,9 @@
 //
 // Invariants:
 //
-//   - A generation is written in .staging, its record last, and renamed whole;
-//     the link is renamed last of all. What a link names is a whole install, or
-//     the link is not there. A kill at any point leaves one or the other.
+//   - A generation takes shape in .staging, the record after all else, and moves
+//     to its place by one rename; another rename then switches the link. Whenever
+//     the process is killed, a link names a whole install or does not exist.
 //   - The digest in a generation's name is the SHA-256 of its install.json, which
 //     in turn holds the digests of the tree and of the artifact.
 //   - Nothing of an extension is compiled or run before the operator approved it.

@@ -159,7 +159,7 @@ func TestWhatALeaderLeavesBehindIsKilled(t *testing.T) {
 func TestEscapedProcessDoesNotHoldTheEnd(t *testing.T) {
 	setsid, err := exec.LookPath("setsid")
 	if err != nil {
-		t.Skip("skipped layer: setsid is not installed")
+		t.Skip("skipped layer: process tree: setsid is not installed")
 	}
 	for name, profile := range map[string]Profile{"build": Build, "satellite": Satellite} {
 		t.Run(name, func(t *testing.T) {
@@ -255,19 +255,19 @@ func TestHostsSuddenDeathEndsTheProgram(t *testing.T) {
 func TestTerminalOfTheHostIsOutOfReach(t *testing.T) {
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
-		t.Skip(err)
+		t.Skip("skipped layer: process group: no pseudo-terminals here: ", err)
 	}
 	defer master.Close()
 	if err := unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Skip(err)
+		t.Skip("skipped layer: process group: no pseudo-terminals here: ", err)
 	}
 	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
 	if err != nil {
-		t.Skip(err)
+		t.Skip("skipped layer: process group: no pseudo-terminals here: ", err)
 	}
 	slave, err := os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
-		t.Skip(err)
+		t.Skip("skipped layer: process group: no pseudo-terminals here: ", err)
 	}
 	defer slave.Close()
 	var out bytes.Buffer

@@ -14,7 +14,7 @@
 //     into a root package is refused.
 //   - schema/ and skills/, whole. Go source below them is refused: it would be neither a package nor a document.
 //
-// go.mod is read for its module line and dropped.
+// Of go.mod only the path in its module line is used; the file itself is not kept.
 //
 // # What is pruned
 //

@@ -12,7 +12,7 @@ func goroot(t testing.TB) string {
 	t.Helper()
 	out, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
-		t.Skip("no go command: ", err)
+		t.Skip("skipped layer: compile: no go command: ", err)
 	}
 	return strings.TrimSpace(string(out))
 }
@@ -20,7 +20,7 @@ func goroot(t testing.TB) string {
 // What vetting accepts, the compiler accepts: the build roots of the accepted fixtures compile.
 func TestAcceptedFixturesCompile(t *testing.T) {
 	if testing.Short() {
-		t.Skip("compiles")
+		t.Skip("skipped layer: compile: -short")
 	}
 	goroot(t)
 	names, err := filepath.Glob("../testdata/accepted/*.txtar")

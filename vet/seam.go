@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// SeamVersion changes whenever the lists below do, or what a rule lets pass. An install records it: a seam that widens
-// later is a question for the operator and not a silent yes.
+// SeamVersion changes whenever the lists below do, or what a rule lets pass. An install records it, so that a later
+// seam with other rules asks the operator anew.
 const SeamVersion = 1
 
 // Seam is what source may name, as it is recorded with an approval.

@@ -74,7 +74,7 @@ func judgeUses(uses []Use, m manifest.Manifest, tree source.Tree, incomplete boo
 	}
 	for _, c := range requests {
 		if !used[c] {
-			*found = append(*found, Finding{"extension.toml", requestsLine(tree), 0, LintCapability,
+			*found = append(*found, Finding{manifest.FileName, requestsLine(tree), 0, LintCapability,
 				fmt.Sprintf("the manifest requests %s, and no source of the extension uses it", c),
 				fmt.Sprintf("remove %q from requests, or use %s", c, packageOf(c))})
 		}
@@ -101,7 +101,7 @@ func packageOf(capability string) string {
 
 // requestsLine is where the manifest requests, or 0: the decoded manifest does not say.
 func requestsLine(tree source.Tree) int {
-	text, _ := tree.File("extension.toml")
+	text, _ := tree.File(manifest.FileName)
 	for i, line := range strings.Split(string(text), "\n") {
 		key, _, ok := strings.Cut(line, "=")
 		if ok && strings.Trim(key, " \t\"'") == "requests" {

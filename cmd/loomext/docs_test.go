@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/loomext/loomext/install"
@@ -53,7 +52,6 @@ func TestDocsNameEveryCommandAndFlag(t *testing.T) {
 			}
 		}
 	}
-	var _ *cobra.Command = root
 }
 
 // Every key of every JSON document stands in the section of its command, or in that of the

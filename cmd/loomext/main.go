@@ -8,7 +8,7 @@
 // Invariants:
 //
 //   - Nothing is written outside the home and the build cache.
-//   - Text of an extension is escaped before it reaches a terminal.
+//   - No byte of an extension's text acts on a terminal: it is escaped first.
 //   - A signal ends a command through its context, so that what it started ends with it.
 package main
 

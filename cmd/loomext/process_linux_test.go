@@ -33,7 +33,7 @@ type world struct {
 func newWorld(t *testing.T, cache string) world {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("builds satellites")
+		t.Skip("skipped layer: compile: -short")
 	}
 	dir := t.TempDir()
 	w := world{t: t, home: filepath.Join(dir, "loom"), ext: filepath.Join(dir, "ext")}
@@ -256,7 +256,7 @@ func newTerminal(t *testing.T) *terminal {
 	t.Helper()
 	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
-		t.Skip("no pseudo-terminals here: ", err)
+		t.Skip("skipped layer: terminal: no pseudo-terminals here: ", err)
 	}
 	number, err := unix.IoctlGetInt(int(person.Fd()), unix.TIOCGPTN)
 	if err == nil {

@@ -62,7 +62,7 @@ func removeReadOnly(dir string) {
 
 func TestScript(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds satellites")
+		t.Skip("skipped layer: compile: -short")
 	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",

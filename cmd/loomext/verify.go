@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -70,8 +71,13 @@ func (c *cli) verify(ctx context.Context, names []string, o install.VerifyOption
 	o.Builder, o.Progress = c.builder(), c.showStep
 	result := verifyResult{OK: true, Extensions: []install.Verification{}}
 	var text strings.Builder
+	var refused error // names that cannot be verified; the others are all the same
 	for _, name := range names {
 		v, err := store.Verify(ctx, name, o)
+		if errors.As(err, new(*install.Error)) && ctx.Err() == nil {
+			refused, result.OK = errors.Join(refused, err), false
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -79,18 +85,34 @@ func (c *cli) verify(ctx context.Context, names []string, o install.VerifyOption
 		result.Extensions = append(result.Extensions, v)
 		verificationText(&text, v)
 	}
+	if len(result.Extensions) == 0 {
+		return refused
+	}
 	if asJSON {
 		err = c.printJSON(result)
 	} else {
 		err = c.printf("%s", text.String())
 	}
-	if err == nil && !result.OK {
-		for _, v := range result.Extensions {
-			c.reportFailed(v)
-		}
-		err = &statusError{status: install.LayerVerify.ExitStatus()}
+	if err != nil {
+		return err
 	}
-	return err
+	return c.verdict(result, refused)
+}
+
+// verdict is the error of a verification that found a fault, after a line for each.
+func (c *cli) verdict(result verifyResult, refused error) error {
+	failed := false
+	for _, v := range result.Extensions {
+		failed = failed || !v.OK
+		c.reportFailed(v)
+	}
+	if !failed {
+		return refused
+	}
+	if refused != nil {
+		c.errorf("%s\n", escape.Block(refused.Error()))
+	}
+	return &statusError{status: install.LayerVerify.ExitStatus()}
 }
 
 // allNames is every name of a store. A store without any is an error.
