@@ -70,7 +70,7 @@ type Builder struct {
 	Std []string
 	// Jail is what the jail needs to know of the host.
 	Jail jail.Options
-	// Jailed, if not nil, is told what the jail enforced on each program that is started over an extension's source.
+	// Jailed, if not nil, is told what the jail enforced on each compiler run, those over loomext's own packages included.
 	Jailed func(jail.Report)
 	// Progress, if not nil, is told in one line of a step that takes seconds.
 	Progress func(string)

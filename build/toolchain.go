@@ -82,7 +82,7 @@ func unfit(ctx context.Context, path string, cause error) error {
 	return &Error{
 		Place: path,
 		What:  fmt.Sprintf("need %s or newer, have %s", needGo, strings.Join(fields[2:], " ")),
-		Do:    "install a newer Go, or name its go command",
+		Do:    "install a newer Go, and put its go command on PATH",
 		Err:   cause,
 	}
 }
@@ -91,7 +91,7 @@ func findGo(named string) (string, error) {
 	if named == "" {
 		path, err := exec.LookPath("go")
 		if err != nil {
-			return "", &Error{What: "no go command on PATH", Do: "install Go 1.26 or newer, or name its go command", Err: err}
+			return "", &Error{What: "no go command on PATH", Do: "install Go 1.26 or newer, and put its go command on PATH", Err: err}
 		}
 		named = path
 	}

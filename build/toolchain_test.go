@@ -68,7 +68,7 @@ func TestProbeSaysWhatItNeedsAndWhatItFound(t *testing.T) {
 	}
 	t.Run("no go on PATH", func(t *testing.T) {
 		t.Setenv("PATH", directory)
-		if _, err := Probe(context.Background(), ""); err == nil || err.Error() != "compile: no go command on PATH; install Go 1.26 or newer, or name its go command" {
+		if _, err := Probe(context.Background(), ""); err == nil || err.Error() != "compile: no go command on PATH; install Go 1.26 or newer, and put its go command on PATH" {
 			t.Errorf("got %v", err)
 		}
 	})

@@ -125,7 +125,7 @@ func examine(ctx context.Context, src string, sets []string, progress func(Progr
 	done = step(LayerManifest, "decode extension.toml")
 	text, ok := tree.File(manifest.FileName)
 	if !ok {
-		return x, refuse(LayerManifest, fmt.Errorf("%s: there is no %s at the root of the tree; every extension has one", src, manifest.FileName))
+		return x, refuse(LayerManifest, fmt.Errorf("%s: there is no %s at its root; name the directory that holds the extension's", src, manifest.FileName))
 	}
 	m, manifestErr := manifest.Decode(text, tree)
 	if manifestErr != nil {
@@ -212,10 +212,23 @@ var approvedTerms = []string{
 	"commands", "memory_mb", "config", "overrides", "requested", "tools", "hooks",
 }
 
-// Check reads, decodes and vets a source, without a build and without a store.
-func Check(ctx context.Context, src string, sets []string) (Approval, error) {
+// Check reads, decodes and vets a source, without a build and without a store. With a preset the
+// approval has the key that an install with it would record.
+func Check(ctx context.Context, src string, sets []string, preset *Decision) (Approval, error) {
 	x, err := examine(ctx, src, sets, nil)
+	if err == nil && preset != nil {
+		err = x.preset(*preset)
+	}
 	return x.approval, err
+}
+
+// preset settles what is granted ahead of the question.
+func (x *examined) preset(d Decision) error {
+	if err := x.grant(d); err != nil {
+		return err
+	}
+	x.approval.Granted, x.approval.ApprovalKey = x.record.Granted, x.record.ApprovalKey
+	return nil
 }
 
 // override applies "key=value" settings to the configuration of a manifest.

@@ -56,6 +56,9 @@ func copyArtifact(from, to, wantDigest string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, out.Close()) }()
+	if err := out.Chmod(0o500); err != nil { // whatever the umask
+		return err
+	}
 	hash := sha256.New()
 	if _, err := io.Copy(io.MultiWriter(out, hash), io.LimitReader(in, maxArtifact)); err != nil {
 		return err

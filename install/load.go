@@ -135,6 +135,9 @@ func (s *Store) Remove(ctx context.Context, name string) error {
 		_, err := s.current(name)
 		return refuse(LayerRecord, err)
 	}
+	if err := s.prepare(); err != nil { // a store that was copied may lack the locks
+		return refuse(LayerRecord, err)
+	}
 	release, err := s.lock(ctx, name)
 	if err != nil {
 		return refuse(LayerRecord, err)

@@ -95,10 +95,9 @@ func (s *Store) Install(ctx context.Context, o Options) (Result, error) {
 // settle shows the approval and gets its answer. It holds no lock: an operator may take all day.
 func (s *Store) settle(ctx context.Context, o Options, x *examined) error {
 	if o.Preset != nil {
-		if err := x.grant(*o.Preset); err != nil {
+		if err := x.preset(*o.Preset); err != nil {
 			return err
 		}
-		x.approval.Granted, x.approval.ApprovalKey = x.record.Granted, x.record.ApprovalKey
 	}
 	previous := s.previous(ctx, x.manifest.Name())
 	if previous != nil {
@@ -164,6 +163,7 @@ func (x *examined) grant(d Decision) error {
 func current(previous, next Record, toolchain build.Toolchain) bool {
 	return previous.ApprovalKey == next.ApprovalKey &&
 		previous.Module == next.Module &&
+		previous.Source == next.Source &&
 		previous.PreludeDigest == vendorize.Digest() &&
 		previous.Toolchain == toolchain.Version
 }

@@ -113,7 +113,7 @@ func (s *Store) lock(ctx context.Context, name string) (release func(), err erro
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, fmt.Errorf("cannot lock %s: %w", name, err)
+		return nil, fmt.Errorf("cannot lock %s: %w; make the store writable", name, err)
 	}
 	return func() { _ = lock.Unlock() }, nil
 }
@@ -237,7 +237,10 @@ func (s *Store) publish(st *staging, staged, name, base string) error {
 		_ = os.RemoveAll(s.generation(base))
 		return err
 	}
-	return syncDir(filepath.Join(s.home, linksDir))
+	// The switch is made. A disk that does not confirm it may go back to the old install
+	// at a power cut, which is whole as well.
+	_ = syncDir(filepath.Join(s.home, linksDir))
+	return nil
 }
 
 // switchTo makes the link of a name point to a generation.

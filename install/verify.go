@@ -47,15 +47,31 @@ type VerifyOptions struct {
 // so one verification names all that is wrong. The error is for what prevented the work itself:
 // no such extension, or the end of ctx.
 func (s *Store) Verify(ctx context.Context, name string, o VerifyOptions) (Verification, error) {
-	v := Verification{Name: name, OK: true, Checks: []CheckResult{}}
 	if err := checkName(name); err != nil {
-		return v, refuse(LayerRecord, err)
+		return Verification{}, refuse(LayerRecord, err)
 	}
-	if _, err := s.current(name); errors.Is(err, ErrNotInstalled) {
-		return v, refuse(LayerRecord, err)
-	} else if err == nil {
-		if held, err := s.hold(name); err == nil {
-			defer held()
+	var v Verification
+	for range loadAttempts {
+		before, err := s.current(name)
+		if errors.Is(err, ErrNotInstalled) {
+			return Verification{}, refuse(LayerRecord, err)
+		}
+		if v, err = s.verify(ctx, name, before, o); err != nil || v.OK {
+			return v, err
+		}
+		if after, err := s.current(name); err != nil || after == before {
+			break
+		} // else a reinstall took away what was being verified
+	}
+	return v, nil
+}
+
+// verify runs every check, holding the generation with this base name.
+func (s *Store) verify(ctx context.Context, name, base string, o VerifyOptions) (Verification, error) {
+	v := Verification{Name: name, OK: true, Checks: []CheckResult{}}
+	if base != "" {
+		if held, err := lockDir(s.generation(base), shared); err == nil {
+			defer held.Close()
 		}
 	}
 	a := &audit{store: s, name: name}
@@ -82,19 +98,6 @@ func (s *Store) Verify(ctx context.Context, name string, o VerifyOptions) (Verif
 	}
 	v.Version, v.Generation = a.record.Version, a.base
 	return v, nil
-}
-
-// hold keeps the current generation of a name while it is verified.
-func (s *Store) hold(name string) (func(), error) {
-	base, err := s.current(name)
-	if err != nil {
-		return nil, err
-	}
-	held, err := lockDir(s.generation(base), shared)
-	if err != nil {
-		return nil, err
-	}
-	return func() { _ = held.Close() }, nil
 }
 
 func runCheck(ctx context.Context, step auditStep, passed map[string]bool) CheckResult {

@@ -227,7 +227,7 @@ func launchOn(jobs chan<- func(), s Spec, files []uintptr, bestEffort bool) (*la
 		err = &Error{Place: "descriptors", What: err.Error() + ", again and again", Fix: "open descriptors with O_CLOEXEC"}
 	case errors.Is(err, errNoTracing):
 		err = &Error{Place: "limits", What: "the system does not let the host stop a program before it runs, so its limits cannot be set in time", Err: unix.EPERM,
-			Fix: "allow ptrace (kernel.yama.ptrace_scope below 2, or the container's system call profile), or accept late limits with best effort"}
+			Fix: "allow ptrace (kernel.yama.ptrace_scope below 2, or the container's system call profile)"}
 	}
 	if err != nil {
 		return nil, err

@@ -250,11 +250,6 @@ func TestModulePath(t *testing.T) {
 	}
 }
 
-func TestNoManifest(t *testing.T) {
-	_, err := FromFiles(tree{"tool/run.go": ""}.bytes(), "")
-	wantRefused(t, err, "extension.toml", "is not there")
-}
-
 func TestPackages(t *testing.T) {
 	got := fromBoth(t, with(tree{"lib.go": "", "a/b/c.go": "", "_d/x.go": "", "skills/x.md": "", "a/b/d_test.go": "", "e/e_test.go": ""}))
 	if want := []string{".", "_d", "a/b", "tool"}; !slices.Equal(got.Packages(), want) {

@@ -83,9 +83,6 @@ func gather(ctx context.Context, root folder) (*walker, found, error) {
 	if err != nil {
 		return nil, found{}, err
 	}
-	if _, ok := w.files[manifestName]; !ok && len(got.refused) == 0 {
-		got.refused = append(got.refused, refuse(manifestName, "is not there", "name the directory that holds the extension's "+manifestName))
-	}
 	got.refused = append(got.refused, collisions(w.files)...)
 	return w, got, nil
 }

@@ -29,7 +29,7 @@ func approvalText(a install.Approval) string {
 	p.row("source", escape.Line(a.Source))
 	if a.Replaces != "" {
 		p.row("replaces", escape.Line(a.Replaces))
-		p.row("changes", orNoneLines(changes(a.Changes))...)
+		p.row("changes", orNoneLines(changeLines(a.Changes))...)
 	}
 	p.tools(a.Tools)
 	p.hooks(a.Hooks)
@@ -47,22 +47,6 @@ func approvalText(a install.Approval) string {
 		p.row("approval key", escape.Line(a.ApprovalKey))
 	}
 	return p.String()
-}
-
-// changeShown is the length up to which an approval shows the values of a change; those of a
-// schema or of a digest would hide what matters.
-const changeShown = 60
-
-// changes is a line a change, with both values where they are short.
-func changes(all []install.Change) []string {
-	lines := make([]string, len(all))
-	for i, change := range all {
-		lines[i] = escape.Line(change.Field)
-		if max(len(change.Was), len(change.Now)) <= changeShown {
-			lines[i] += ": " + escape.JSON(string(change.Was)) + " → " + escape.JSON(string(change.Now))
-		}
-	}
-	return lines
 }
 
 // page lays out labels with what they name. Its text is escaped by the time it is added.
@@ -98,6 +82,7 @@ func (p *page) tools(tools []install.RecordTool) {
 		p.row(label, fmt.Sprintf("%s  (%s, at most %s)", escape.Line(tool.Name), escape.Line(tool.Entry),
 			time.Duration(tool.TimeoutMS)*time.Millisecond))
 		p.row("", indented(wrap(escape.Block(tool.Description), textWidth-2))...)
+		p.row("", indented(wrap("arguments: "+argumentsText(tool.Schema), textWidth-2))...)
 		p.row("", indented(wrap("prompt: "+escape.Block(tool.PromptSnippet), textWidth-2))...)
 		label = ""
 	}

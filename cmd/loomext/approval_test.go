@@ -46,7 +46,7 @@ func TestApprovalTextHasAllThatIsApproved(t *testing.T) {
 		"fetcher 2.0.0  MIT\n  Looks a word up.\n",
 		"source        /src/fetcher\n",
 		"replaces      1.9.0\nchanges       net\n",
-		`              config: {"results":10} → {"results":5}`,
+		"              config.results: 10 → 5\n",
 		"tools         look  (look, at most 8s)\n",
 		"prompt: look: look a word up\n",
 		"hooks         tool_call  (gate)\n",

@@ -79,6 +79,11 @@ func (c *cli) call(ctx context.Context, name, toolName string, o callOptions) er
 	defer installed.Close()
 	tool, ok := installed.Record.Tool(toolName)
 	if !ok {
+		for _, hook := range installed.Record.Hooks {
+			if hook.Event == toolName {
+				return usagef("%s is a hook of %s and no tool; call runs tools, and no command of this version runs a hook", toolName, name)
+			}
+		}
 		return usagef("%s has no tool %q; it has %s", name, toolName, toolNames(installed.Record))
 	}
 	if err := checkArguments(name, tool, raw); err != nil {

@@ -33,29 +33,38 @@ type checkFault struct {
 }
 
 func (c *cli) checkCommand() *cobra.Command {
-	var asJSON bool
+	var (
+		answer answerFlags
+		asJSON bool
+	)
 	cmd := &cobra.Command{
 		Use:   "check <dir>",
 		Short: "Decode a manifest and vet a source, without a build",
 		Long: `check does what install does before it asks: it reads the source, decodes the manifest and
 vets the code, and reports every fault of both at once. It compiles nothing, runs nothing and
-writes nothing.
+writes nothing. With --yes, --grant and --set the approval key is the one that an install with
+them would record.
 
 Exit statuses: 0 it would be asked for; 2 usage; 10 fetch, 11 extract, 12 manifest, 13
 vetting: the first layer with a fault. See "loomext help exitcodes".`,
-		Example:           "  loomext check .\n  loomext check ./examples/units --json",
+		Example:           "  loomext check .\n  loomext check ./examples/units --yes --json",
 		Args:              exactly("dir"),
 		ValidArgsFunction: directories,
 		RunE: ran(func(cmd *cobra.Command, args []string) error {
-			return c.check(cmd.Context(), args[0], asJSON)
+			preset, err := answer.preset(cmd)
+			if err != nil {
+				return err
+			}
+			return c.check(cmd.Context(), args[0], answer.sets, preset, asJSON)
 		}),
 	}
+	answer.add(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the faults, or the approval, as JSON")
 	return cmd
 }
 
-func (c *cli) check(ctx context.Context, dir string, asJSON bool) error {
-	approval, err := install.Check(ctx, dir, nil)
+func (c *cli) check(ctx context.Context, dir string, sets []string, preset *install.Decision, asJSON bool) error {
+	approval, err := install.Check(ctx, dir, sets, preset)
 	if err == nil {
 		if asJSON {
 			return c.printJSON(checkResult{OK: true, Faults: []checkFault{}, Approval: &approval})

@@ -66,7 +66,7 @@ func readArtifact(path string) (inspectResult, error) {
 	}
 	// Without this look a named pipe would block the open.
 	if info, err := os.Stat(path); err != nil {
-		return inspectResult{}, &install.Error{Layer: install.LayerFetch, Err: err}
+		return refuse(install.LayerFetch, fmt.Errorf("%w; name a file, such as extensions/<name>/loom_satellite below the store", errors.Unwrap(err)))
 	} else if !info.Mode().IsRegular() {
 		return refuse(install.LayerFetch, errors.New("it is no regular file; name the loom_satellite of a generation"))
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -24,13 +23,13 @@ type installResult struct {
 
 func (c *cli) installCommand() *cobra.Command {
 	var (
-		yes, asJSON bool
-		grants      []string
-		sets        []string
+		answer answerFlags
+		asJSON bool
 	)
 	cmd := &cobra.Command{
-		Use:   "install <dir>",
-		Short: "Vet, build and install an extension from its source",
+		Use:        "install <dir>",
+		SuggestFor: []string{"update", "upgrade", "add"},
+		Short:      "Vet, build and install an extension from its source",
 		Long: `install reads the source once, decodes its manifest and vets its code, shows what the
 extension asks for and asks for your approval. Then it builds the satellite without network
 and records what you approved. Nothing of the extension is compiled or run before you said yes.
@@ -47,32 +46,17 @@ Exit statuses: 0 installed, replaced or unchanged; 2 usage; 10 to 19 the layer t
 		Args:              exactly("dir"),
 		ValidArgsFunction: directories,
 	}
+	answer.add(cmd)
 	flags := cmd.Flags()
-	flags.BoolVarP(&yes, "yes", "y", false, "approve, and grant everything that is requested")
-	flags.StringArrayVar(&grants, "grant", nil, `approve, and grant these capabilities (a comma list; repeatable; "" grants none)`)
-	flags.StringArrayVar(&sets, "set", nil, "set key=value in the extension's configuration (repeatable)")
 	flags.BoolVar(&asJSON, "json", false, "print the result as JSON")
 	cmd.RunE = ran(func(cmd *cobra.Command, args []string) error {
-		preset, err := presetDecision(yes, cmd.Flags().Changed("grant"), grants)
+		preset, err := answer.preset(cmd)
 		if err != nil {
 			return err
 		}
-		return c.install(cmd.Context(), args[0], sets, preset, asJSON)
+		return c.install(cmd.Context(), args[0], answer.sets, preset, asJSON)
 	})
 	return cmd
-}
-
-// presetDecision is the decision that flags give, or nil.
-func presetDecision(yes, granted bool, grants []string) (*install.Decision, error) {
-	switch {
-	case yes && granted:
-		return nil, usagef("--yes grants everything and --grant a subset; give one of them")
-	case yes:
-		return &install.Decision{All: true, How: "--yes"}, nil
-	case granted:
-		return &install.Decision{Granted: commaList(strings.Join(grants, ",")), How: "--grant"}, nil
-	}
-	return nil, nil
 }
 
 func (c *cli) install(ctx context.Context, source string, sets []string, preset *install.Decision, asJSON bool) error {

@@ -175,6 +175,24 @@ func TestSignalEndsACallAndItsSatellite(t *testing.T) {
 	}
 }
 
+func TestASignalThatWasIgnoredStaysIgnored(t *testing.T) {
+	w := newWorld(t, sharedCache)
+	w.must("install", filepath.Join(w.ext, "demo"), "--yes")
+	for name, s := range map[string]syscall.Signal{"INT": syscall.SIGINT, "HUP": syscall.SIGHUP} {
+		var stderr watched
+		cmd := exec.Command("/bin/sh", "-c", `trap "" `+name+`; exec loomext call demo faults --args '{"how":"spin"}' --timeout 500ms`)
+		cmd.Env, cmd.Stderr = w.env, &stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the report", func() bool { return strings.Contains(stderr.String(), "spinning") })
+		_ = cmd.Process.Signal(s)
+		if got := exitCode(cmd.Wait()); got != statusDeadline {
+			t.Errorf("%s: status %d, want %d; stderr:\n%s", name, got, statusDeadline, stderr.String())
+		}
+	}
+}
+
 // A harness may read a command's standard error when the command is done, and not before. A
 // tool that reports without end must not keep it from ending.
 func TestAReaderWhoIsLateDoesNotHoldUpACall(t *testing.T) {

@@ -10,9 +10,10 @@ import (
 
 func (c *cli) removeCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:     "remove <name>",
-		Aliases: []string{"rm"},
-		Short:   "Remove an installed extension",
+		Use:        "remove <name>",
+		Aliases:    []string{"rm"},
+		SuggestFor: []string{"uninstall", "delete"},
+		Short:      "Remove an installed extension",
 		Long: `remove takes an extension away, broken or not: its link first, in one step, then its files.
 A session that still runs it keeps its files until it ends.
 

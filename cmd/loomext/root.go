@@ -30,12 +30,15 @@ Results go to standard output, everything else to standard error.
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		DisableAutoGenTag: true,
-		Args:              knownCommand,
-		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+
+		SuggestionsMinimumDistance: 2, // two letters off is a slip of the hand
+		Args:                       knownCommand,
+		CompletionOptions:          cobra.CompletionOptions{DisableDefaultCmd: true},
 		RunE: ran(func(cmd *cobra.Command, _ []string) error {
 			return cmd.Help()
 		}),
 	}
+	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) { c.homeSet = cmd.Flags().Changed("home") }
 	root.PersistentFlags().StringVar(&c.home, "home", "", "the store (default $LOOM_HOME, else ~/.loom)")
 	must(root.MarkPersistentFlagDirname("home"))
 	root.AddGroup(
@@ -72,7 +75,7 @@ func helpCommand() *cobra.Command {
 		RunE: ran(func(cmd *cobra.Command, args []string) error {
 			topic, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {
-				return usagef("there is no help on %q; see loomext help", args)
+				return usagef("there is no help on %q; see loomext help", strings.Join(args, " "))
 			}
 			topic.InitDefaultHelpFlag()
 			return topic.Help()

@@ -32,6 +32,8 @@ type streams struct {
 type cli struct {
 	streams
 	home string
+	// homeSet tells an empty --home, which is a mistake, from none.
+	homeSet bool
 
 	jailNotice sync.Once
 	errLock    sync.Mutex  // one line of standard error at a time
@@ -109,6 +111,9 @@ func (c *cli) report(ctx context.Context, status int, err error) {
 // store is the store that --home or the environment names.
 func (c *cli) store() (*install.Store, error) {
 	home, err := c.home, error(nil)
+	if c.homeSet && home == "" {
+		return nil, usagef("--home is empty; name a directory, or leave the flag out for $LOOM_HOME or ~/.loom")
+	}
 	if home == "" {
 		home, err = install.DefaultHome()
 	} else {

@@ -36,12 +36,19 @@ const lastResort = 6 * time.Second
 // signals change nothing: what ends a command is bounded in time, and cutting it short would
 // leave the children and directories that it is about to remove.
 //
+// A signal that was ignored when the process started, as nohup does with SIGHUP and a shell with
+// SIGINT for what runs in the background, stays ignored.
+//
 // SIGPIPE is taken so that a reader who left, of stdout or stderr, is an error of the write
 // and not the death of a process with children.
 func withSignals() (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	arrived := make(chan os.Signal, 1)
-	signal.Notify(arrived, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		if !signal.Ignored(s) {
+			signal.Notify(arrived, s)
+		}
+	}
 	pipe := make(chan os.Signal, 1)
 	signal.Notify(pipe, syscall.SIGPIPE)
 	done := make(chan struct{})

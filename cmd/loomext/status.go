@@ -61,10 +61,10 @@ func (e *argumentsError) Error() string {
 	lines := make([]string, len(e.faults))
 	for i, fault := range e.faults {
 		at := fault.Pointer
-		if at == "" {
-			at = "(the whole)"
+		if at != "" {
+			at += ": "
 		}
-		lines[i] = fmt.Sprintf("host: %s %s: arguments: %s: %s", e.extension, e.tool, at, fault.Msg)
+		lines[i] = fmt.Sprintf("host: %s %s: arguments: %s%s", e.extension, e.tool, at, fault.Msg)
 	}
 	return strings.Join(lines, "\n")
 }

@@ -83,7 +83,10 @@ func TestUsageErrorsSayHowAndExitTwo(t *testing.T) {
 		want string
 	}{
 		{[]string{"instal"}, `unknown command "instal"; did you mean install?`},
-		{[]string{"list", "--no-such-flag; see loomext --help"}, "--no-such-flag"},
+		{[]string{"installl"}, "did you mean install?"},
+		{[]string{"uninstall"}, " or remove?"},
+		{[]string{"upgrade"}, "did you mean install?"},
+		{[]string{"list", "--no-such-flag"}, "--no-such-flag; see loomext --help"},
 		{[]string{"list", "surplus"}, "surplus"},
 		{[]string{"install"}, "wants <dir> and has 0 arguments; see loomext install --help"},
 		{[]string{"install", "a", "--yes", "--grant", "net"}, "give one of them"},
