@@ -306,28 +306,103 @@ func (term *terminal) close() {
 	_ = term.person.Close()
 }
 
-// on runs a command with all its streams on a terminal, typing the given lines, and returns
-// what a person saw.
-func (w world) on(term *terminal, typed string, args ...string) (status int, seen string) {
+// reply is what a person types once something was seen.
+type reply struct{ after, typed string }
+
+// on runs a command with all its streams on a terminal, where a person replies, and returns
+// what that person saw.
+func (w world) on(term *terminal, replies []reply, args ...string) (status int, seen string) {
+	w.t.Helper()
+	return w.aside(term, term.process, replies, args...)
+}
+
+// aside is on with standard error somewhere else. The terminal is the controlling one.
+func (w world) aside(term *terminal, stderr io.Writer, replies []reply, args ...string) (status int, seen string) {
 	w.t.Helper()
 	cmd := w.command(args...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = term.process, term.process, term.process
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = term.process, term.process, stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0}
 	if err := cmd.Start(); err != nil {
 		w.t.Fatal(err)
 	}
-	if _, err := io.WriteString(term.person, typed); err != nil {
-		w.t.Fatal(err)
+	at := 0 // of what was seen and replied to
+	for _, r := range replies {
+		eventually(w.t, r.after, func() bool { return strings.Contains(term.seen.String()[at:], r.after) })
+		at += strings.Index(term.seen.String()[at:], r.after) + len(r.after)
+		if _, err := io.WriteString(term.person, r.typed); err != nil {
+			w.t.Fatal(err)
+		}
 	}
 	status = exitCode(cmd.Wait())
 	term.close()
 	return status, term.seen.String()
 }
 
+func TestTheOperatorIsAskedOnTheTerminal(t *testing.T) {
+	const (
+		question = "Install fetcher 2.0.0? [y/N/g/?] "
+		which    = "Grant which of "
+	)
+	for _, tt := range []struct {
+		name     string
+		replies  []reply
+		status   int
+		installs bool
+		sees     []string
+	}{
+		{"no", []reply{{question, "n\n"}}, 20, false, []string{"EXAMPLE_KEY"}},
+		{"the default", []reply{{question, "\n"}}, 20, false, nil},
+		{"yes", []reply{{question, "y\n"}}, 0, true, []string{"fetcher 2.0.0 installed"}},
+		{"a subset, at the third try", []reply{{question, "?\n"}, {question, "g\n"}, {which, "kv\n"}, {which, "net\n"}}, 0, true,
+			[]string{"choose what to grant", "kv is not requested", "granted: net "}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t, sharedCache)
+			status, seen := w.on(newTerminal(t), tt.replies, "install", filepath.Join(w.ext, "fetcher"))
+			if status != tt.status {
+				t.Errorf("status %d, want %d: %q", status, tt.status, seen)
+			}
+			for _, want := range tt.sees {
+				if !strings.Contains(seen, want) {
+					t.Errorf("lacks %q: %q", want, seen)
+				}
+			}
+			_, err := os.Lstat(filepath.Join(w.home, "extensions", "fetcher"))
+			if (err == nil) != tt.installs {
+				t.Errorf("installed: %v, want %v", err == nil, tt.installs)
+			}
+		})
+	}
+}
+
+// Where standard error goes to a file, the question still reaches the person.
+func TestTheQuestionGoesToTheTerminalItself(t *testing.T) {
+	w := newWorld(t, sharedCache)
+	var stderr watched
+	status, seen := w.aside(newTerminal(t), &stderr, []reply{{"Install fetcher 2.0.0? ", "n\n"}}, "install", filepath.Join(w.ext, "fetcher"))
+	if status != 20 || !strings.Contains(seen, "EXAMPLE_KEY") || !strings.Contains(stderr.String(), "install: not approved; nothing was installed\n") {
+		t.Errorf("status %d: %q; stderr %q", status, seen, stderr.String())
+	}
+}
+
+// What was typed before the question answers nothing: it was meant for something else.
+func TestATypeAheadIsNoAnswer(t *testing.T) {
+	w := newWorld(t, sharedCache)
+	term := newTerminal(t)
+	if _, err := io.WriteString(term.person, "y\n"); err != nil {
+		t.Fatal(err)
+	}
+	status, seen := w.on(term, []reply{{"Install fetcher 2.0.0? ", "n\n"}}, "install", filepath.Join(w.ext, "fetcher"))
+	if status != 20 {
+		t.Errorf("status %d: %q", status, seen)
+	}
+}
+
 func TestOnATerminal(t *testing.T) {
 	w := newWorld(t, sharedCache)
 	demo := filepath.Join(w.ext, "demo")
 
-	status, seen := w.on(newTerminal(t), "y\n", "install", demo)
+	status, seen := w.on(newTerminal(t), []reply{{"Install demo 0.1.0? ", "y\n"}}, "install", demo)
 	for _, want := range []string{
 		"\r\x1b[2K\x1b[2mfetch    \x1b[0m",  // the layer at work
 		"\r\x1b[2K\x1b[32mvetting  \x1b[0m", // and done
@@ -340,26 +415,26 @@ func TestOnATerminal(t *testing.T) {
 	}
 
 	w.env = append(w.env, "NO_COLOR=1")
-	status, seen = w.on(newTerminal(t), "", "install", demo, "--yes", "--set", "times=3")
+	status, seen = w.on(newTerminal(t), nil, "install", demo, "--yes", "--set", "times=3")
 	if status != 0 || !strings.Contains(seen, "\r\x1b[2Kvetting   ") || strings.Contains(seen, "\x1b[32m") {
 		t.Errorf("NO_COLOR: status %d: %q", status, seen)
 	}
 	w.env = append(w.env, "TERM=dumb")
-	status, seen = w.on(newTerminal(t), "", "install", demo, "--yes")
+	status, seen = w.on(newTerminal(t), nil, "install", demo, "--yes")
 	if status != 0 || strings.Contains(seen, "\x1b") || !strings.Contains(seen, "vetting   passed") {
 		t.Errorf("TERM=dumb: status %d: %q", status, seen)
 	}
 
 	// What an extension prints is escaped, and JSON is laid out for people.
-	status, seen = w.on(newTerminal(t), "", "call", "demo", "say", "--args", `{"name":"x","as":"control"}`)
+	status, seen = w.on(newTerminal(t), nil, "call", "demo", "say", "--args", `{"name":"x","as":"control"}`)
 	if status != 0 || !strings.Contains(seen, `\x1b[31mred\x1b[0m\rover \u202egnp.exe`) || strings.Contains(seen, "\x1b[31m") {
 		t.Errorf("call: status %d: %q", status, seen)
 	}
-	status, seen = w.on(newTerminal(t), "", "call", "demo", "say", "--args", `{"name":"\u202ex","as":"json"}`)
+	status, seen = w.on(newTerminal(t), nil, "call", "demo", "say", "--args", `{"name":"\u202ex","as":"json"}`)
 	if status != 0 || !strings.Contains(seen, "{\r\n  \"greeting\": \"hello, \\u202ex\",\r\n") {
 		t.Errorf("call of JSON: status %d: %q", status, seen)
 	}
-	status, seen = w.on(newTerminal(t), "", "call", "demo", "say", "--args", `{"name":"\u202ex"}`, "--json")
+	status, seen = w.on(newTerminal(t), nil, "call", "demo", "say", "--args", `{"name":"\u202ex"}`, "--json")
 	if status != 0 || !strings.Contains(seen, `"text": "hello, \u202ex"`) {
 		t.Errorf("call --json: status %d: %q", status, seen)
 	}

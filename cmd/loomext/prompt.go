@@ -24,6 +24,9 @@ const (
 type prompter struct {
 	w    io.Writer
 	line func(context.Context) (string, error)
+	// forget, if not nil, drops what was typed before a question: it was meant for something
+	// else.
+	forget func()
 }
 
 // ask shows an approval and reads the operator's decision. Everything but a clear yes is a no.
@@ -84,6 +87,9 @@ func (p prompter) subset(ctx context.Context, requested []string) (install.Decis
 
 // question reads one answer. The end of the input is a no.
 func (p prompter) question(ctx context.Context, text string) (string, error) {
+	if p.forget != nil {
+		p.forget()
+	}
 	if _, err := io.WriteString(p.w, text); err != nil {
 		return "", err
 	}
@@ -117,14 +123,15 @@ func (c *cli) prompter() (p prompter, done func(), err error) {
 		return p, nil, errors.New("standard input is no terminal")
 	}
 	line := func(ctx context.Context) (string, error) { return readLine(ctx, in) }
+	forget := func() { forgetTyped(in) }
 	if isTerminal(c.err) {
-		return prompter{w: c.err, line: line}, func() {}, nil
+		return prompter{w: c.err, line: line, forget: forget}, func() {}, nil
 	}
 	tty, err := os.OpenFile("/dev/tty", os.O_WRONLY, 0)
 	if err != nil {
 		return p, nil, fmt.Errorf("standard error is no terminal and there is no other (%w)", err)
 	}
-	return prompter{w: tty, line: line}, func() { _ = tty.Close() }, nil
+	return prompter{w: tty, line: line, forget: forget}, func() { _ = tty.Close() }, nil
 }
 
 // readLine reads one line from a terminal, which hands over at most one at a time.
