@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"runtime"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -53,7 +54,7 @@ func (l *launch) run() error {
 		return err
 	}
 	argv := append([]string{l.spec.Path}, l.spec.Args...)
-	pid, err := syscall.ForkExec(l.spec.Path, argv, &l.attr)
+	pid, err := syscall.ForkExec(l.path(), argv, &l.attr)
 	if err != nil && l.sys.Cloneflags != 0 && refusesNamespace(err) {
 		l.noTree = err
 		return errNoNamespace
@@ -86,6 +87,23 @@ func (l *launch) run() error {
 		l.admit(late)
 	}
 	return nil
+}
+
+// path is what the child executes. A host that dies between the clone and the
+// setting of the death signal leaves a child that Go's runtime would have kill
+// itself, which the first process of a namespace cannot. So such a child finds
+// its program by way of the forking thread's own directory in /proc, which goes
+// with the thread. Without a /proc that shows it, the moment stays open.
+func (l *launch) path() string {
+	if l.sys.Cloneflags&unix.CLONE_NEWPID == 0 {
+		return l.spec.Path
+	}
+	task := "/proc/" + strconv.Itoa(os.Getpid()) + "/task/" + strconv.Itoa(unix.Gettid())
+	through := task + "/../../../.." + l.spec.Path
+	if unix.Access(through, unix.X_OK) != nil {
+		return l.spec.Path
+	}
+	return through
 }
 
 func (l *launch) pass(phase func(step) func(*launch) (string, error)) error {
@@ -212,7 +230,7 @@ func launchOn(jobs chan<- func(), s Spec, files []uintptr, bestEffort bool) (*la
 		jobs <- func() { err = l.run(); close(done) }
 		<-done
 		if errors.Is(err, errNoTracing) && bestEffort && l.tracing {
-			l.tracing = false
+			l.tracing, l.noTree = false, nil // what looked like a refused namespace was this
 			continue
 		}
 		if errors.Is(err, errNoNamespace) {

@@ -154,6 +154,7 @@ func checkArguments(extension string, tool install.RecordTool, raw []byte) error
 // invoke runs one tool in a satellite of its own.
 func (c *cli) invoke(ctx context.Context, installed *install.Installed, tool install.RecordTool, raw []byte, o callOptions) (satellite.ToolOutcome, error) {
 	reports := c.newReports()
+	c.reports = reports
 	defer reports.end() // after the satellite's own end
 	sat, err := satellite.Launch(ctx, satellite.Config{
 		Artifact: installed.Artifact,
@@ -183,8 +184,8 @@ func (c *cli) deadline(tool install.RecordTool, asked time.Duration) time.Durati
 		return own
 	}
 	if asked > own {
-		c.errorf("host: --timeout %s is longer than the %s that were approved for %s; it has %s\n",
-			asked, own, escape.Line(tool.Name), own)
+		c.tell(fmt.Sprintf("host: --timeout %s is longer than the %s that were approved for %s; it has %s",
+			asked, own, escape.Line(tool.Name), own))
 		return own
 	}
 	return asked

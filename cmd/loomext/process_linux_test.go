@@ -193,6 +193,25 @@ func TestASignalThatWasIgnoredStaysIgnored(t *testing.T) {
 	}
 }
 
+// fill writes to a pipe until it holds no more.
+func fill(t *testing.T, pipe *os.File) {
+	t.Helper()
+	fd := int(pipe.Fd())
+	if err := unix.SetNonblock(fd, true); err != nil {
+		t.Fatal(err)
+	}
+	for block := make([]byte, 4096); ; {
+		if _, err := unix.Write(fd, block); err == unix.EAGAIN {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := unix.SetNonblock(fd, false); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A harness may read a command's standard error when the command is done, and not before. A
 // tool that reports without end must not keep it from ending.
 func TestAReaderWhoIsLateDoesNotHoldUpACall(t *testing.T) {
@@ -202,9 +221,11 @@ func TestAReaderWhoIsLateDoesNotHoldUpACall(t *testing.T) {
 		name   string
 		signal syscall.Signal
 		status int
+		full   bool // before the call begins
 	}{
-		{"the deadline", 0, statusDeadline},
-		{"a signal", syscall.SIGINT, 130},
+		{"the deadline", 0, statusDeadline, false},
+		{"a signal", syscall.SIGINT, 130, false},
+		{"the deadline, full from the start", 0, statusDeadline, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			reader, writer, err := os.Pipe()
@@ -212,6 +233,9 @@ func TestAReaderWhoIsLateDoesNotHoldUpACall(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer reader.Close()
+			if tt.full {
+				fill(t, writer)
+			}
 			args := []string{"call", "demo", "faults", "--args", `{"how":"flood"}`}
 			if tt.signal == 0 {
 				args = append(args, "--timeout", "300ms")

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/loomext/loomext/cmd/loomext/internal/escape"
@@ -24,7 +25,7 @@ type reports struct {
 	c       *cli
 	waiting chan string
 	done    chan struct{}
-	dropped int // written by show alone, read after the last
+	dropped atomic.Int64
 }
 
 func (c *cli) newReports() *reports {
@@ -50,17 +51,23 @@ func (r *reports) show(name, contentType string, data []byte) {
 	if name != partialName {
 		text = escape.Line(name) + ": " + text
 	}
+	r.line("  " + text)
+}
+
+// line writes a line in its turn, or drops it.
+func (r *reports) line(text string) {
 	select {
-	case r.waiting <- "  " + text:
+	case r.waiting <- text:
 	default:
-		r.dropped++
+		r.dropped.Add(1)
 	}
 }
 
 // end is called once the satellite is gone. It waits a moment for what is still to be written.
 func (r *reports) end() {
-	if r.dropped > 0 {
-		note := fmt.Sprintf("host: %d reports were dropped: standard error was not read fast enough", r.dropped)
+	r.c.reports = nil
+	if dropped := r.dropped.Load(); dropped > 0 {
+		note := fmt.Sprintf("host: %d reports were dropped: standard error was not read fast enough", dropped)
 		select {
 		case r.waiting <- note:
 		default:

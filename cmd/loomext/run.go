@@ -39,6 +39,7 @@ type cli struct {
 	errLock    sync.Mutex  // one line of standard error at a time
 	stuck      atomic.Bool // nobody reads standard error
 	progress   *progress
+	reports    *reports // of a running call
 }
 
 // run carries out one command line and returns its exit status. It leaves no goroutine,
@@ -128,8 +129,18 @@ func (c *cli) store() (*install.Store, error) {
 // noteJail says, once a command, which walls do not stand around what runs or ran.
 func (c *cli) noteJail(report jail.Report) {
 	if warning := report.Warning(); warning != "" {
-		c.jailNotice.Do(func() { c.errorf("%s\n", escape.Line(warning)) })
+		c.jailNotice.Do(func() { c.tell(escape.Line(warning)) })
 	}
+}
+
+// tell writes a line to standard error, among the reports of a call where there is one: there a
+// reader who does not read holds up nothing.
+func (c *cli) tell(line string) {
+	if c.reports != nil {
+		c.reports.line(line)
+		return
+	}
+	c.errorf("%s\n", line)
 }
 
 // jailLines is a jail's report for people, escaped: one line a layer.
