@@ -235,7 +235,7 @@ func (b *Builder) run(ctx context.Context, t Toolchain, bound bounds, stage *sta
 	case limited.Err() != nil:
 		return command.Report(), &Error{
 			What:   fmt.Sprintf("the build took longer than its bound of %s and was ended", bound.wall),
-			Do:     lookForBomb,
+			Fix:    lookForBomb,
 			Stderr: said,
 		}
 	case err != nil:
@@ -265,7 +265,7 @@ func declares(satellite string, want gen.Declaration) error {
 		return &Error{
 			Place: outputName,
 			What:  "the satellite declares something else than the manifest: " + difference,
-			Do:    "remove any string that begins like a loomext declaration from the extension's source",
+			Fix:   "remove any string that begins like a loomext declaration from the extension's source",
 		}
 	}
 	return nil
@@ -298,12 +298,12 @@ func (b *Builder) open() (*cache, error) {
 	if dir == "" {
 		user, err := os.UserCacheDir()
 		if err != nil {
-			return nil, &Error{What: "no cache directory: " + err.Error(), Do: "set XDG_CACHE_HOME", Err: err}
+			return nil, &Error{What: "no cache directory: " + err.Error(), Fix: "set XDG_CACHE_HOME", Err: err}
 		}
 		dir = filepath.Join(user, "loomext")
 	}
 	if !filepath.IsAbs(dir) {
-		return nil, &Error{Place: dir, What: "the cache directory is not an absolute path", Do: "name it from the root"}
+		return nil, &Error{Place: dir, What: "the cache directory is not an absolute path", Fix: "name it from the root"}
 	}
 	return openCache(dir)
 }

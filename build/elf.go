@@ -14,7 +14,7 @@ func CheckELF(path string) error {
 		return &Error{
 			Place: outputName,
 			What:  what,
-			Do:    "look for //go:cgo_ directives in the extension's source",
+			Fix:   "look for //go:cgo_ directives in the extension's source",
 		}
 	}
 	f, err := elf.Open(path)

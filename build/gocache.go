@@ -136,7 +136,7 @@ func (t *trusted) check() error {
 	}
 	return &Error{
 		What: "the build of the extension wrote into the compiled standard library, which is thrown away: " + err.Error(),
-		Do:   "look at what the extension does to the compiler, and try again",
+		Fix:  "look at what the extension does to the compiler, and try again",
 		Err:  errors.Join(err, removeAll(t.dir)),
 	}
 }

@@ -29,7 +29,7 @@ type Error struct {
 	// Place is a file or a program, where one is to blame that is not in Findings.
 	Place string
 	What  string
-	Do    string
+	Fix   string
 	// Findings are the compiler's errors, in its order and by paths of the extension's tree.
 	Findings []Finding
 	// Stderr is what the go command wrote, bounded, as it came.
@@ -53,8 +53,8 @@ func (e *Error) Error() string {
 			text += e.Place + ": "
 		}
 		text += e.What
-		if e.Do != "" {
-			text += "; " + e.Do
+		if e.Fix != "" {
+			text += "; " + e.Fix
 		}
 		return text
 	}
@@ -116,7 +116,7 @@ func explain(stderr string, exit jail.Exit, bound bounds) error {
 	// Lines with a position quote the source, so what ended the compiler is looked for in the others alone.
 	unplaced := strings.Join(rest, "\n")
 	if what, do := boundOf(unplaced, exit, bound); what != "" {
-		e.What, e.Do, e.Findings = what, do, nil
+		e.What, e.Fix, e.Findings = what, do, nil
 		return e
 	}
 	if len(e.Findings) == 0 {
@@ -177,11 +177,11 @@ func storage(err error) error {
 	e := &Error{What: "the cache directory: " + err.Error(), Err: err}
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		e.Do = "free some room, or name another cache directory"
+		e.Fix = "free some room, or name another cache directory"
 	case errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrPermission):
-		e.Do = "make it writable for you, or name another cache directory"
+		e.Fix = "make it writable for you, or name another cache directory"
 	case errors.Is(err, syscall.EFBIG):
-		e.Do = "raise the limit on file sizes (ulimit -f), or name another cache directory"
+		e.Fix = "raise the limit on file sizes (ulimit -f), or name another cache directory"
 	}
 	return e
 }

@@ -53,14 +53,14 @@ func Probe(ctx context.Context, goCommand string) (Toolchain, error) {
 	}
 	if env.GOFLAGS != "" {
 		// GOFLAGS= counts as unset, so flags in GOROOT's own go.env reach every build.
-		return Toolchain{}, &Error{Place: filepath.Join(env.GOROOT, "go.env"), What: fmt.Sprintf("it sets GOFLAGS=%s, which changes every build", env.GOFLAGS), Do: "remove that line"}
+		return Toolchain{}, &Error{Place: filepath.Join(env.GOROOT, "go.env"), What: fmt.Sprintf("it sets GOFLAGS=%s, which changes every build", env.GOFLAGS), Fix: "remove that line"}
 	}
 	t := Toolchain{GoRoot: env.GOROOT, Version: env.GOVERSION, Go: filepath.Join(env.GOROOT, "bin", "go"+exeSuffix())}
 	if !filepath.IsAbs(t.GoRoot) {
-		return Toolchain{}, &Error{Place: path, What: fmt.Sprintf("its GOROOT is %q", t.GoRoot), Do: "repair the Go installation"}
+		return Toolchain{}, &Error{Place: path, What: fmt.Sprintf("its GOROOT is %q", t.GoRoot), Fix: "repair the Go installation"}
 	}
 	if _, err := os.Stat(t.Go); err != nil {
-		return Toolchain{}, &Error{Place: t.Go, What: "the go command's GOROOT has no go command: " + err.Error(), Do: "repair the Go installation", Err: err}
+		return Toolchain{}, &Error{Place: t.Go, What: "the go command's GOROOT has no go command: " + err.Error(), Fix: "repair the Go installation", Err: err}
 	}
 	t.Stamp, err = t.stamp()
 	return t, err
@@ -75,14 +75,14 @@ func unfit(ctx context.Context, path string, cause error) error {
 	case err != nil:
 		return err
 	case len(fields) < 3 || fields[0] != "go" || fields[1] != "version":
-		return &Error{Place: path, What: fmt.Sprintf("it is no go command: asked for its version it said %.100q", text), Do: "name the go command of Go 1.26 or newer", Err: cause}
+		return &Error{Place: path, What: fmt.Sprintf("it is no go command: asked for its version it said %.100q", text), Fix: "name the go command of Go 1.26 or newer", Err: cause}
 	case cause != nil && release(text) != "" && version.Compare(version.Lang(release(text)), needGo) >= 0:
-		return &Error{Place: path, What: "it does not say where it stands: " + cause.Error(), Do: "repair the Go installation", Err: cause}
+		return &Error{Place: path, What: "it does not say where it stands: " + cause.Error(), Fix: "repair the Go installation", Err: cause}
 	}
 	return &Error{
 		Place: path,
 		What:  fmt.Sprintf("need %s or newer, have %s", needGo, strings.Join(fields[2:], " ")),
-		Do:    "install a newer Go, and put its go command on PATH",
+		Fix:   "install a newer Go, and put its go command on PATH",
 		Err:   cause,
 	}
 }
@@ -91,7 +91,7 @@ func findGo(named string) (string, error) {
 	if named == "" {
 		path, err := exec.LookPath("go")
 		if err != nil {
-			return "", &Error{What: "no go command on PATH", Do: "install Go 1.26 or newer, and put its go command on PATH", Err: err}
+			return "", &Error{What: "no go command on PATH", Fix: "install Go 1.26 or newer, and put its go command on PATH", Err: err}
 		}
 		named = path
 	}
@@ -100,7 +100,7 @@ func findGo(named string) (string, error) {
 		return "", &Error{Place: named, What: err.Error(), Err: err}
 	}
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-		return "", &Error{Place: path, What: "there is no go command", Do: "name the go command of Go 1.26 or newer", Err: err}
+		return "", &Error{Place: path, What: "there is no go command", Fix: "name the go command of Go 1.26 or newer", Err: err}
 	}
 	return path, nil
 }
@@ -124,7 +124,7 @@ func ask(ctx context.Context, path string, args ...string) (string, error) {
 		return "", &Error{
 			Place: path,
 			What:  fmt.Sprintf("go %s failed: %v%s", args[0], err, said),
-			Do:    "name the go command of a whole Go installation; a wrapper that needs more than PATH does not do",
+			Fix:   "name the go command of a whole Go installation; a wrapper that needs more than PATH does not do",
 			Err:   err,
 		}
 	}

@@ -21,7 +21,7 @@ type Error struct {
 	Layer string // LayerFetch or LayerExtract
 	Path  string // what was refused: the source, or a path inside the tree with slashes; empty for the tree as a whole
 	What  string // what is wrong
-	Do    string // what to do about it
+	Fix   string // what to do about it
 	Err   error  // the cause where the system or a context gave one, or nil
 }
 
@@ -35,9 +35,9 @@ func (e *Error) Error() string {
 		b.WriteString(": ")
 	}
 	b.WriteString(e.What)
-	if e.Do != "" {
+	if e.Fix != "" {
 		b.WriteString("; ")
-		b.WriteString(e.Do)
+		b.WriteString(e.Fix)
 	}
 	return b.String()
 }
@@ -73,17 +73,17 @@ func (es Errors) sorted() Errors {
 	})
 	if extra := len(es) - MaxErrors; extra > 0 {
 		es = append(es[:MaxErrors:MaxErrors], &Error{Layer: LayerExtract,
-			What: fmt.Sprintf("%d more refusals are not shown", extra), Do: "repair these first"})
+			What: fmt.Sprintf("%d more refusals are not shown", extra), Fix: "repair these first"})
 	}
 	return es
 }
 
 func refuse(path, what, do string) *Error {
-	return &Error{Layer: LayerExtract, Path: path, What: what, Do: do}
+	return &Error{Layer: LayerExtract, Path: path, What: what, Fix: do}
 }
 
 func failed(layer, path string, err error, do string) Errors {
-	return Errors{{Layer: layer, Path: path, What: err.Error(), Do: do, Err: err}}
+	return Errors{{Layer: layer, Path: path, What: err.Error(), Fix: do, Err: err}}
 }
 
 // shown is a path as it may reach a terminal.

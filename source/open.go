@@ -17,13 +17,13 @@ func Open(ctx context.Context, src string) (Tree, error) {
 	info, err := os.Stat(src)
 	switch {
 	case src == "":
-		return Tree{}, Errors{{Layer: LayerFetch, What: "no source is named", Do: supported}}
+		return Tree{}, Errors{{Layer: LayerFetch, What: "no source is named", Fix: supported}}
 	case err != nil && looksRemote(src):
-		return Tree{}, Errors{{Layer: LayerFetch, Path: src, What: "is not a directory on this machine", Do: supported}}
+		return Tree{}, Errors{{Layer: LayerFetch, Path: src, What: "is not a directory on this machine", Fix: supported}}
 	case err != nil:
-		return Tree{}, Errors{{Layer: LayerFetch, Path: src, What: cause(err), Do: supported, Err: err}}
+		return Tree{}, Errors{{Layer: LayerFetch, Path: src, What: cause(err), Fix: supported, Err: err}}
 	case !info.IsDir():
-		return Tree{}, Errors{{Layer: LayerFetch, Path: src, What: "is not a directory", Do: supported}}
+		return Tree{}, Errors{{Layer: LayerFetch, Path: src, What: "is not a directory", Fix: supported}}
 	}
 	origin, err := filepath.Abs(src)
 	if err != nil {
@@ -31,7 +31,7 @@ func Open(ctx context.Context, src string) (Tree, error) {
 	}
 	root, err := os.OpenRoot(origin)
 	if err != nil {
-		return Tree{}, Errors{{Layer: LayerFetch, Path: src, What: cause(err), Do: "make it readable", Err: err}}
+		return Tree{}, Errors{{Layer: LayerFetch, Path: src, What: cause(err), Fix: "make it readable", Err: err}}
 	}
 	dir := disk{root}
 	defer dir.close()

@@ -164,7 +164,7 @@ func wantRefused(t *testing.T, err error, path, what string) {
 		t.Fatalf("error is %v, want Errors", err)
 	}
 	for _, e := range all {
-		if e.Layer == LayerExtract && e.Path == path && strings.Contains(e.What, what) && e.Do != "" {
+		if e.Layer == LayerExtract && e.Path == path && strings.Contains(e.What, what) && e.Fix != "" {
 			return
 		}
 	}
@@ -324,7 +324,7 @@ func TestOpenRefusesOtherSources(t *testing.T) {
 	} {
 		_, err := Open(t.Context(), src)
 		var one *Error
-		if !errors.As(err, &one) || one.Layer != LayerFetch || !strings.Contains(one.What, what) || !strings.Contains(one.Do, "directories are the only source") {
+		if !errors.As(err, &one) || one.Layer != LayerFetch || !strings.Contains(one.What, what) || !strings.Contains(one.Fix, "directories are the only source") {
 			t.Errorf("Open(%q) = %v", src, err)
 		}
 		if err != nil && strings.Contains(err.Error(), "\x1b") {

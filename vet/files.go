@@ -18,7 +18,7 @@ func (f *goFile) name() {
 
 // whole records a finding about the file.
 func (f *goFile) whole(lint, what, instead string) {
-	*f.found = append(*f.found, Finding{Path: f.path, Lint: lint, What: what, Instead: instead})
+	*f.found = append(*f.found, Finding{Path: f.path, Lint: lint, What: what, Fix: instead})
 }
 
 // platform is the operating system or architecture that a file's name binds it to. The go command looks at the last

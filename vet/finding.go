@@ -17,12 +17,12 @@ const MaxFindings = 50
 
 // Finding is one thing that keeps a source from being built.
 type Finding struct {
-	Path    string // the file, from the tree's root
-	Line    int    // from 1; 0 where the finding is about the file as a whole
-	Col     int    // in bytes, from 1; 0 where the finding is about the line as a whole
-	Lint    string // which rule, one of the Lint constants
-	What    string // what is wrong
-	Instead string // what to do instead
+	Path string // the file, from the tree's root
+	Line int    // from 1; 0 where the finding is about the file as a whole
+	Col  int    // in bytes, from 1; 0 where the finding is about the line as a whole
+	Lint string // which rule, one of the Lint constants
+	What string // what is wrong
+	Fix  string // what to do instead
 }
 
 // String is the finding on one line, without its layer: "tool/run.go:12:2: import: …; …". Nothing in it can act on a
@@ -35,7 +35,7 @@ func (f Finding) String() string {
 	if f.Line > 0 && f.Col > 0 {
 		place += ":" + strconv.Itoa(f.Col)
 	}
-	return fmt.Sprintf("%s: %s: %s; %s", place, f.Lint, plain(f.What), plain(f.Instead))
+	return fmt.Sprintf("%s: %s: %s; %s", place, f.Lint, plain(f.What), plain(f.Fix))
 }
 
 // Findings is everything that was found, sorted by place. As an error it has one line for each, with the layer.
@@ -66,7 +66,7 @@ func (fs Findings) sorted() Findings {
 		if n > MaxFindings {
 			last := fs[MaxFindings]
 			out = append(out, Finding{Path: last.Path, Line: last.Line, Col: last.Col, Lint: LintMore,
-				What: fmt.Sprintf("at least %d more findings from here on are not shown", n-MaxFindings), Instead: "repair those above first"})
+				What: fmt.Sprintf("at least %d more findings from here on are not shown", n-MaxFindings), Fix: "repair those above first"})
 		}
 		fs = fs[n:]
 	}

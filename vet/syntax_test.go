@@ -60,9 +60,9 @@ func TestFindingText(t *testing.T) {
 		t.Errorf("as an error it is %s", err)
 	}
 	for f, want := range map[Finding]string{
-		{Path: "a/b.go", Lint: "file", What: "x", Instead: "y"}:                       "a/b.go: file: x; y",
-		{Path: "a/b.go", Line: 3, Lint: "file", What: "x", Instead: "y"}:              "a/b.go:3: file: x; y",
-		{Path: "a", Line: 3, Col: 9, Lint: "l", What: "\x1b[2J\u202e\n", Instead: ""}: `a:3:9: l: \x1b[2J\u202e\n; `,
+		{Path: "a/b.go", Lint: "file", What: "x", Fix: "y"}:                       "a/b.go: file: x; y",
+		{Path: "a/b.go", Line: 3, Lint: "file", What: "x", Fix: "y"}:              "a/b.go:3: file: x; y",
+		{Path: "a", Line: 3, Col: 9, Lint: "l", What: "\x1b[2J\u202e\n", Fix: ""}: `a:3:9: l: \x1b[2J\u202e\n; `,
 	} {
 		if f.String() != want {
 			t.Errorf("got %q, want %q", f, want)
@@ -327,7 +327,7 @@ func FuzzSyntax(f *testing.F) {
 				if strings.ContainsFunc(one.String(), func(r rune) bool { return !unicode.IsPrint(r) }) {
 					t.Errorf("%q cannot be printed", one)
 				}
-				if one.Path == "lib/lib.go" && (one.Line > strings.Count(text, "\n")+1 || one.What == "" || one.Instead == "") {
+				if one.Path == "lib/lib.go" && (one.Line > strings.Count(text, "\n")+1 || one.What == "" || one.Fix == "") {
 					t.Errorf("%+v is not in the file, or says nothing", one)
 				}
 			}

@@ -132,11 +132,11 @@ func faultsOf(err *install.Error) []checkFault {
 		}
 	case errors.As(err, &findings):
 		for _, f := range findings {
-			faults = append(faults, checkFault{Layer: layer, Path: f.Path, Line: f.Line, Col: f.Col, Kind: f.Lint, Msg: f.What, Fix: f.Instead})
+			faults = append(faults, checkFault{Layer: layer, Path: f.Path, Line: f.Line, Col: f.Col, Kind: f.Lint, Msg: f.What, Fix: f.Fix})
 		}
 	case errors.As(err, &sources):
 		for _, f := range sources {
-			faults = append(faults, checkFault{Layer: f.Layer, Path: f.Path, Msg: f.What, Fix: f.Do})
+			faults = append(faults, checkFault{Layer: f.Layer, Path: f.Path, Msg: f.What, Fix: f.Fix})
 		}
 	default:
 		faults = append(faults, checkFault{Layer: layer, Msg: err.Err.Error()})
