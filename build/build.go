@@ -157,7 +157,7 @@ func (b *Builder) Rebuild(ctx context.Context, root *vendorize.Root, want gen.De
 		return "", err
 	}
 	a, err := b.compile(ctx, cache, toolchain, root, want, func(s *stage, a Artifact) (_ Artifact, err error) {
-		a.Digest, a.Size, err = fileDigest(s.path(outputName))
+		a.Digest, a.Size, err = FileDigest(s.path(outputName))
 		return a, err
 	})
 	return a.Digest, err
@@ -271,8 +271,8 @@ func declares(satellite string, want gen.Declaration) error {
 	return nil
 }
 
-// fileDigest is "sha256:<hex>" of a file and its size.
-func fileDigest(path string) (string, int64, error) {
+// FileDigest is "sha256:<hex>" of a file and its size.
+func FileDigest(path string) (string, int64, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return "", 0, err

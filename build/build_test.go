@@ -195,7 +195,7 @@ func TestSameInputIsBuiltOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if digest, size, err := fileDigest(first.Path); err != nil || digest != first.Digest || size != first.Size || size != info.Size() {
+	if digest, size, err := FileDigest(first.Path); err != nil || digest != first.Digest || size != first.Size || size != info.Size() {
 		t.Errorf("the artifact says %s, %d bytes; its file is %s, %d (%v)", first.Digest, first.Size, digest, size, err)
 	}
 	if info.Mode().Perm()&0o111 == 0 || info.Mode().Perm()&0o222 != 0 {

@@ -183,7 +183,7 @@ func (c *cache) lookup(key string) (Artifact, error) {
 	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
 		return damaged("its file is gone")
 	}
-	digest, size, err := fileDigest(path)
+	digest, size, err := FileDigest(path)
 	switch {
 	case err != nil:
 		return damaged(err)
@@ -200,7 +200,7 @@ func (c *cache) lookup(key string) (Artifact, error) {
 // keep renames the stage's output into the cache, with its record. The key's lock is held.
 func (c *cache) keep(s *stage, key string, a Artifact) (Artifact, error) {
 	out := s.path(outputName)
-	digest, size, err := fileDigest(out)
+	digest, size, err := FileDigest(out)
 	if err != nil {
 		return Artifact{}, storage(err)
 	}

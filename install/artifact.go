@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/loomext/loomext/build"
 	"github.com/loomext/loomext/internal/wire"
 	"github.com/loomext/loomext/jail"
 	"github.com/loomext/loomext/satellite"
@@ -31,16 +32,7 @@ func digestFile(path string) (digest string, size int64, err error) {
 	if !info.Mode().IsRegular() || info.Size() > maxArtifact {
 		return "", 0, fmt.Errorf("%s is no regular file of at most %d bytes; install the extension again", path, maxArtifact)
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return "", 0, err
-	}
-	defer f.Close()
-	hash := sha256.New()
-	if size, err = io.Copy(hash, f); err != nil {
-		return "", 0, err
-	}
-	return "sha256:" + hex.EncodeToString(hash.Sum(nil)), size, nil
+	return build.FileDigest(path)
 }
 
 // copyArtifact copies an artifact into a generation, refusing bytes that are not those that
