@@ -45,21 +45,28 @@ func (s Side) String() string {
 	return "no side"
 }
 
-var hookCallFields = []string{"token", "kind", "name", "args", "deadline_ms"}
-
-func (d *decoder) hookCall(c *HookCall) error {
-	m, err := d.open(bodyDepth, hookCallFields, d.side != Satellite)
+// fields reads a body's fields in whatever order they come. Whether all of them came is for the
+// caller to ask.
+func (d *decoder) fields(names []string, read func(field int) error) (shape, error) {
+	m, err := d.open(bodyDepth, names, d.side != Satellite)
 	if err != nil {
-		return err
+		return m, err
 	}
 	for {
 		field, ok, err := m.next()
-		if err != nil {
-			return err
+		if err != nil || !ok {
+			return m, err
 		}
-		if !ok {
-			return m.whole()
+		if err := read(field); err != nil {
+			return m, within(names[field], err)
 		}
+	}
+}
+
+var hookCallFields = []string{"token", "kind", "name", "args", "deadline_ms"}
+
+func (d *decoder) hookCall(c *HookCall) error {
+	m, err := d.fields(hookCallFields, func(field int) (err error) {
 		switch field {
 		case 0:
 			c.Token, err = d.bin()
@@ -72,27 +79,18 @@ func (d *decoder) hookCall(c *HookCall) error {
 		case 4:
 			c.DeadlineMS, err = d.int()
 		}
-		if err != nil {
-			return within(hookCallFields[field], err)
-		}
+		return err
+	})
+	if err != nil {
+		return err
 	}
+	return m.whole()
 }
 
 var capCallFields = []string{"token", "cap", "args", "deadline_ms"}
 
 func (d *decoder) capCall(c *CapCall) error {
-	m, err := d.open(bodyDepth, capCallFields, d.side != Satellite)
-	if err != nil {
-		return err
-	}
-	for {
-		field, ok, err := m.next()
-		if err != nil {
-			return err
-		}
-		if !ok {
-			return m.whole()
-		}
+	m, err := d.fields(capCallFields, func(field int) (err error) {
 		switch field {
 		case 0:
 			c.Token, err = d.bin()
@@ -105,10 +103,12 @@ func (d *decoder) capCall(c *CapCall) error {
 		case 3:
 			c.DeadlineMS, err = d.int()
 		}
-		if err != nil {
-			return within(capCallFields[field], err)
-		}
+		return err
+	})
+	if err != nil {
+		return err
 	}
+	return m.whole()
 }
 
 var resultFields = []string{"ok", "value", "error"}
@@ -121,18 +121,7 @@ const (
 
 func (d *decoder) result(r *Result) error {
 	var fault Value
-	m, err := d.open(bodyDepth, resultFields, d.side != Satellite)
-	if err != nil {
-		return err
-	}
-	for {
-		field, ok, err := m.next()
-		if err != nil {
-			return err
-		}
-		if !ok {
-			break
-		}
+	m, err := d.fields(resultFields, func(field int) (err error) {
 		switch field {
 		case fieldOK:
 			r.OK, err = d.bool()
@@ -141,9 +130,10 @@ func (d *decoder) result(r *Result) error {
 		case fieldError:
 			err = d.value(&fault, bodyDepth)
 		}
-		if err != nil {
-			return within(resultFields[field], err)
-		}
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	want, other := fieldValue, fieldError
 	if !r.OK {
