@@ -116,8 +116,8 @@ func (a *audit) checkTree(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if tree.Digest() != a.record.TreeDigest {
-		return "", fmt.Errorf("%s has digest %s and the record says %s: %s; install %s again",
-			treeName, tree.Digest(), a.record.TreeDigest, "changed: "+a.changedFiles(tree), a.name)
+		return "", fmt.Errorf("%s has digest %s and the record says %s: changed: %s; install %s again",
+			treeName, tree.Digest(), a.record.TreeDigest, a.changedFiles(tree), a.name)
 	}
 	if changed := a.changedFiles(tree); changed != "" {
 		return "", fmt.Errorf("the record's files are not those of its tree: changed: %s; install %s again", changed, a.name)

@@ -75,23 +75,23 @@ func (s *Store) verify(ctx context.Context, name, base string, o VerifyOptions) 
 		}
 	}
 	a := &audit{store: s, name: name}
-	stepsOf := append(a.loadSteps(),
+	checks := append(a.loadSteps(),
 		auditStep{name: checkVetting, check: a.checkVetting, needs: []string{checkManifest}},
 		auditStep{name: checkRebuild, check: func(ctx context.Context) (string, error) { return a.checkRebuild(ctx, o) },
 			needs: []string{checkManifest, checkApproval}},
 	)
 	step := steps(o.Progress)
 	passed := map[string]bool{}
-	for _, s := range stepsOf {
-		done := step(LayerVerify, s.name)
-		check := runCheck(ctx, s, passed)
-		if o.Strict && s.name == checkRebuild && check.State == StateSkipped {
+	for _, next := range checks {
+		done := step(LayerVerify, next.name)
+		check := runCheck(ctx, next, passed)
+		if o.Strict && next.name == checkRebuild && check.State == StateSkipped {
 			check.State = StateFailed
 		}
 		if err := ctx.Err(); err != nil {
 			return v, err
 		}
-		passed[s.name] = check.State == StateOK
+		passed[next.name] = check.State == StateOK
 		v.OK = v.OK && check.State != StateFailed
 		v.Checks = append(v.Checks, check)
 		done(check.State)
