@@ -121,7 +121,7 @@ func TestBothStreamsAreKept(t *testing.T) {
 
 func TestFloodDuringACallDestroys(t *testing.T) {
 	s := launch(t, Config{})
-	_, err := call(s, "flood", 20*time.Second)
+	_, err := call(s, "flood", 5*time.Minute)
 	failed(t, err, wire.CodeProtocol, strconv.Itoa(callBytes>>20)+" MiB during a call")
 	gone(t, s)
 }
