@@ -1,7 +1,6 @@
 package install
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -189,19 +188,11 @@ func (x *examined) against(previous Record) error {
 	if x.approval.Granted != nil {
 		terms = append(slices.Clone(terms), "granted")
 	}
-	was, order, err := previous.fields()
+	changes, err := differences(previous, x.record, terms)
 	if err != nil {
 		return err
 	}
-	now, _, err := x.record.fields()
-	if err != nil {
-		return err
-	}
-	for _, field := range order {
-		if slices.Contains(terms, field) && !bytes.Equal(was[field], now[field]) {
-			x.approval.Changes = append(x.approval.Changes, Change{Field: field, Was: was[field], Now: now[field]})
-		}
-	}
+	x.approval.Changes = changes
 	x.approval.Replaces = previous.Version
 	return nil
 }

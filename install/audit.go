@@ -176,7 +176,11 @@ func (a *audit) checkManifest(context.Context) (string, error) {
 		return "", err
 	}
 	if len(differ) > 0 {
-		return "", fmt.Errorf("the record and the installed manifest disagree about %s; install %s again", strings.Join(differ, ", "), a.name)
+		fields := make([]string, len(differ))
+		for i, change := range differ {
+			fields[i] = change.Field
+		}
+		return "", fmt.Errorf("the record and the installed manifest disagree about %s; install %s again", strings.Join(fields, ", "), a.name)
 	}
 	a.manifest = m
 	return m.Revision(), nil

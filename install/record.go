@@ -310,23 +310,23 @@ func tampered(text []byte) error {
 	return fmt.Errorf("%s does not match the digest in its generation's name: changed: %s; %s", recordName, strings.Join(changed, ", "), remedy)
 }
 
-// differences names the fields in which two records differ, of those given.
-func differences(a, b Record, only []string) ([]string, error) {
-	left, order, err := a.fields()
+// differences are the fields in which two records differ, of those given.
+func differences(was, now Record, only []string) ([]Change, error) {
+	before, order, err := was.fields()
 	if err != nil {
 		return nil, err
 	}
-	right, _, err := b.fields()
+	after, _, err := now.fields()
 	if err != nil {
 		return nil, err
 	}
-	var differ []string
-	for _, key := range order {
-		if slices.Contains(only, key) && !bytes.Equal(left[key], right[key]) {
-			differ = append(differ, key)
+	changes := []Change{}
+	for _, field := range order {
+		if slices.Contains(only, field) && !bytes.Equal(before[field], after[field]) {
+			changes = append(changes, Change{Field: field, Was: before[field], Now: after[field]})
 		}
 	}
-	return differ, nil
+	return changes, nil
 }
 
 // readBounded reads a regular file of at most limit bytes, and no link.

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/loomext/loomext/manifest"
 )
 
 // The parts of a store, below its home.
@@ -70,22 +72,9 @@ func (s *Store) generation(base string) string {
 	return filepath.Join(s.home, generationsDir, base)
 }
 
-// validName keeps a name that came from a command line from being a path. It is the
-// manifest's rule for names, without its reasons.
-func validName(name string) bool {
-	if name == "" || name[0] < 'a' || name[0] > 'z' || strings.Contains(name, "__") {
-		return false
-	}
-	for _, r := range name {
-		if (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '_' {
-			return false
-		}
-	}
-	return true
-}
-
+// checkName keeps a name that came from a command line from being a path.
 func checkName(name string) error {
-	if validName(name) {
+	if manifest.IsName(name) {
 		return nil
 	}
 	return fmt.Errorf("%q is no extension name; names are [a-z][a-z0-9_]* without a double underscore", name)

@@ -8,11 +8,11 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-var nameWord = word{"a name", "lower-case letters, digits and single underscores, beginning with a letter", MaxName, isName}
+var nameWord = word{"a name", "lower-case letters, digits and single underscores, beginning with a letter", MaxName, IsName}
 
-// isName is [a-z][a-z0-9_]* without a double underscore: harnesses join names
+// IsName reports whether s is [a-z][a-z0-9_]* without a double underscore: harnesses join names
 // with one.
-func isName(s string) bool {
+func IsName(s string) bool {
 	if s == "" || s[0] < 'a' || s[0] > 'z' || strings.Contains(s, "__") {
 		return false
 	}

@@ -12,7 +12,7 @@ func TestWords(t *testing.T) {
 		yes  []string
 		no   []string
 	}{
-		{"names", isName, []string{"a", "web_search", "a1", "a_1_b", "a_"},
+		{"names", IsName, []string{"a", "web_search", "a1", "a_1_b", "a_"},
 			[]string{"", "A", "1a", "_a", "a__b", "a-b", "a.b", "é", "aé", "a b", "a\n"}},
 		{"environment names", isEnv, []string{"A", "_", "API_KEY", "A1", "_1"},
 			[]string{"", "a", "1A", "A-B", "A B", "Ä", "A="}},

@@ -28,6 +28,7 @@ package satellite
 import (
 	"context"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -195,12 +196,14 @@ func environment(c Config) ([]string, error) {
 		"GOMEMLIMIT=" + strconv.FormatInt(budget, 10),
 		"GOTRACEBACK=single",
 		// One processor, whatever the machine has: a satellite answers one call at
-		// a time, starts a fifth faster so, and its threads do not grow with the host.
+		// a time, starts sooner so, and its threads do not grow with the host.
 		"GOMAXPROCS=1",
 	}
+	own := env
 	for _, v := range c.Env {
 		name, _, _ := strings.Cut(v, "=")
-		if strings.HasPrefix(name, "LOOM_") || name == "TZ" || name == "GOMEMLIMIT" || name == "GOTRACEBACK" || name == "GOMAXPROCS" {
+		taken := slices.ContainsFunc(own, func(set string) bool { return strings.HasPrefix(set, name+"=") })
+		if taken || strings.HasPrefix(name, "LOOM_") {
 			return nil, &jail.Error{Place: "environment", What: name + " is set by the host itself", Fix: "leave it out"}
 		}
 		env = append(env, v)

@@ -16,7 +16,6 @@ import (
 	"github.com/loomext/loomext/cmd/loomext/internal/escape"
 	"github.com/loomext/loomext/install"
 	"github.com/loomext/loomext/internal/wire"
-	"github.com/loomext/loomext/jail"
 	"github.com/loomext/loomext/manifest"
 	"github.com/loomext/loomext/satellite"
 )
@@ -46,7 +45,7 @@ longer time was not approved.
 
 Exit statuses: 0; 2 usage, which includes a tool that the extension does not have; 3 refused;
 4 crashed; 5 deadline; 6 gone or off protocol; 7 arguments; 16 not installed, or damaged;
-18 and 19 the satellite cannot be started. See "loomext help exitcodes".`,
+18 the satellite cannot be started. See "loomext help exitcodes".`,
 		Example: `  loomext call units convert --args '{"value": 72, "from": "°F", "to": "°C"}'
   loomext call units convert --args @request.json --timeout 2s
   echo '{"value": 1, "from": "nmi", "to": "m"}' | loomext call units convert --args - --json`,
@@ -86,7 +85,7 @@ func (c *cli) call(ctx context.Context, name, toolName string, o callOptions) er
 		}
 		return usagef("%s has no tool %q; it has %s", name, toolName, toolNames(installed.Record))
 	}
-	if err := checkArguments(name, tool, raw); err != nil {
+	if err := checkArguments(installed, tool, raw); err != nil {
 		return c.failCall(name, toolName, err, o.asJSON)
 	}
 	outcome, err := c.invoke(ctx, installed, tool, raw, o)
@@ -130,22 +129,20 @@ func (c *cli) readArguments(ctx context.Context, arg string) ([]byte, error) {
 	return raw, nil
 }
 
-// checkArguments holds arguments against the schema in the record, before anything starts.
-func checkArguments(extension string, tool install.RecordTool, raw []byte) error {
-	fail := &argumentsError{extension: extension, tool: tool.Name}
+// checkArguments holds arguments against the schema that the load compiled, before anything
+// starts.
+func checkArguments(installed *install.Installed, tool install.RecordTool, raw []byte) error {
+	fail := &argumentsError{extension: installed.Record.Name, tool: tool.Name}
 	if !json.Valid(raw) {
 		var any any
-		fail.faults = []argumentFault{{Msg: fmt.Sprintf("not one JSON value: %v", json.Unmarshal(raw, &any))}}
+		fail.faults = []manifest.SchemaFault{{Msg: fmt.Sprintf("not one JSON value: %v", json.Unmarshal(raw, &any))}}
 		return fail
 	}
-	schema, err := manifest.CompileSchema(tool.Schema)
-	if err != nil {
-		return &install.Error{Layer: install.LayerRecord, Err: fmt.Errorf("the schema of %s does not compile: %w", tool.Name, err)}
+	schema, ok := installed.Manifest.Schema(tool.Name)
+	if !ok {
+		return &install.Error{Layer: install.LayerRecord, Err: fmt.Errorf("the installed manifest has no tool %s; install %s again", tool.Name, installed.Record.Name)}
 	}
-	for _, fault := range schema.Check(raw) {
-		fail.faults = append(fail.faults, argumentFault{Pointer: fault.Pointer, Msg: fault.Msg})
-	}
-	if len(fail.faults) > 0 {
+	if fail.faults = schema.Check(raw); len(fail.faults) > 0 {
 		return fail
 	}
 	return nil
@@ -162,19 +159,11 @@ func (c *cli) invoke(ctx context.Context, installed *install.Installed, tool ins
 		Effects:  satellite.ReportOnly(reports.show),
 	})
 	if err != nil {
-		return satellite.ToolOutcome{}, launchError(err)
+		return satellite.ToolOutcome{}, &install.Error{Layer: install.LayerJail, Err: err}
 	}
 	defer sat.Close()
 	c.noteJail(sat.Report())
 	return sat.Tool(ctx, tool.Name, raw, o.strand, c.deadline(tool, o.timeout))
-}
-
-// launchError gives a satellite that did not start its layer.
-func launchError(err error) error {
-	if errors.As(err, new(*jail.Error)) {
-		return &install.Error{Layer: install.LayerJail, Err: err}
-	}
-	return &install.Error{Layer: install.LayerHost, Err: err}
 }
 
 // deadline is the time a call has: the tool's own, or less where that is asked for.
@@ -220,9 +209,9 @@ type callBlock struct {
 }
 
 type callFailure struct {
-	Code   string          `json:"code"`
-	Msg    string          `json:"msg"`
-	Faults []argumentFault `json:"faults"`
+	Code   string                 `json:"code"`
+	Msg    string                 `json:"msg"`
+	Faults []manifest.SchemaFault `json:"faults"`
 }
 
 // printOutcome prints the result of a call.
@@ -280,7 +269,7 @@ func jsonBlock(block satellite.Block) callBlock {
 // failCall reports a failed call: its lines on stderr by way of the error, and the document
 // that --json promises on stdout. A failure to load or start has a layer and no document.
 func (c *cli) failCall(name, tool string, err error, asJSON bool) error {
-	failure := &callFailure{Faults: []argumentFault{}}
+	failure := &callFailure{Faults: []manifest.SchemaFault{}}
 	var (
 		fault *satellite.Error
 		args  *argumentsError

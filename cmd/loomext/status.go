@@ -11,6 +11,7 @@ import (
 
 	"github.com/loomext/loomext/install"
 	"github.com/loomext/loomext/internal/wire"
+	"github.com/loomext/loomext/manifest"
 	"github.com/loomext/loomext/satellite"
 )
 
@@ -47,14 +48,7 @@ func (e *statusError) Error() string { return fmt.Sprintf("exit status %d", e.st
 // argumentsError is arguments that do not fit a tool's schema.
 type argumentsError struct {
 	extension, tool string
-	faults          []argumentFault
-}
-
-// argumentFault is one disagreement of arguments with a schema. Its JSON shape is documented
-// in docs/cli.md.
-type argumentFault struct {
-	Pointer string `json:"pointer"` // RFC 6901; empty for the whole document
-	Msg     string `json:"msg"`
+	faults          []manifest.SchemaFault // the JSON shape is documented in docs/cli.md
 }
 
 func (e *argumentsError) Error() string {
