@@ -1,3 +1,5 @@
+//go:build amd64 || arm64
+
 package jail
 
 import (
@@ -5,6 +7,8 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,10 +22,12 @@ const outputGrace = 500 * time.Millisecond
 // Command is a started command. All its methods may be called at any time, by
 // many goroutines.
 type Command struct {
-	pid    int
-	report Report
-	stderr *capped
-	limits Limits
+	pid      int
+	report   Report
+	group    *group
+	listener *listener
+	stderr   *capped
+	limits   Limits
 
 	mu     sync.Mutex // held while the identifiers are used or given up
 	killed bool
@@ -68,14 +74,20 @@ func start(ctx context.Context, s Spec, o Options) (*Command, error) {
 	}
 
 	jobs := forks.hold()
-	l, err := launchOn(jobs, s, files, o.BestEffort)
+	l, err := launchOn(jobs, s, o, files)
 	if err != nil {
 		forks.release()
 		return nil, err
 	}
-	c := &Command{pid: l.pid, report: Report{Layers: l.layers}, stderr: newCapped(s.StderrCap), limits: s.Limits, done: make(chan struct{})}
+	c := &Command{pid: l.pid, report: newReport(s.Profile, l.layers), group: l.group, stderr: newCapped(s.StderrCap), limits: s.Limits, done: make(chan struct{})}
 	_ = unix.SetNonblock(l.pidfd, true) // so that the wait parks a goroutine, not a thread
 	c.number, c.pidfd = l.pidfd, os.NewFile(uintptr(l.pidfd), "pidfd")
+	if c.group != nil {
+		c.group.closeProcs()
+	}
+	if l.listenFD >= 0 {
+		c.listener = listen(l.listenFD, c.end)
+	}
 	readers := []*reader{read(own.take(errOut), c.stderr)}
 	if out >= 0 {
 		readers = append(readers, read(own.take(out), s.Stdout))
@@ -90,7 +102,7 @@ func (c *Command) PID() int { return c.pid }
 
 // Report is what stood around the command.
 func (c *Command) Report() Report {
-	return Report{Layers: append([]Layer(nil), c.report.Layers...)}
+	return Report{Level: c.report.Level, Layers: slices.Clone(c.report.Layers)}
 }
 
 // Done closes when the command is gone and nothing of it is left here.
@@ -116,6 +128,15 @@ func (c *Command) Kill() {
 	}
 	c.killed = true
 	c.killGroup()
+}
+
+// end is Kill for something the command has done itself.
+func (c *Command) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.gone {
+		c.killGroup()
+	}
 }
 
 // killGroup is called with mu held and the leader not reaped, so that neither
@@ -150,6 +171,15 @@ func (c *Command) mourn(readers []*reader, stop func() bool) {
 		err = errors.Join(err, r.finish(deadline))
 	}
 	c.exit = c.verdict(status, usage, killed)
+	if call := c.listener.finish(); call >= 0 {
+		c.exit.Bound, c.exit.Call, c.exit.Killed = BoundSystemCall, callName(arch, call), false
+	}
+	if c.group != nil {
+		if c.exit.Bound == "" && !killed && c.group.overran() {
+			c.exit.Bound = BoundMemory
+		}
+		c.group.remove()
+	}
 	if err != nil {
 		c.waitErr = &Error{Place: "wait", What: "the end of the command was not seen whole", Err: err}
 	}
@@ -192,12 +222,17 @@ func (c *Command) verdict(status unix.WaitStatus, usage unix.Rusage, killed bool
 		if e.Code == 2 && c.limits.DataBytes+c.limits.AddressBytes != 0 && ranOutOfMemory(c.stderr.String(), e.ResidentBytes > c.limits.DataBytes/2) {
 			e.Bound = BoundMemory
 		}
+		if e.Code == 2 && c.limits.Processes != 0 && strings.Contains(c.stderr.String(), noThread) {
+			e.Bound = BoundProcesses
+		}
 		return e
 	}
 	e.Code, e.Signal = -1, unix.SignalName(status.Signal())
 	switch status.Signal() {
 	case unix.SIGXCPU:
 		e.Bound = BoundCPU
+	case unix.SIGSYS:
+		e.Bound = BoundSystemCall
 	case unix.SIGXFSZ:
 		e.Bound = BoundFileSize
 	case unix.SIGKILL:

@@ -10,6 +10,10 @@ const (
 	BoundCPU      = "cpu limit"
 	BoundMemory   = "memory limit"
 	BoundFileSize = "file size limit"
+	// BoundProcesses is the number of threads and processes.
+	BoundProcesses = layerProcesses
+	// BoundSystemCall is a call that the filter refused.
+	BoundSystemCall = layerFilter
 )
 
 // Exit is how a command ended.
@@ -18,9 +22,12 @@ type Exit struct {
 	Code int
 	// Signal is the name of the signal that ended it, or empty.
 	Signal string
-	// Bound names the limit that ended it, where that is known. Memory is read
-	// from the last words of the Go runtime and is only as good as they are.
+	// Bound names the limit that ended it, where that is known. Memory and
+	// processes are read from the last words of the Go runtime and are only as
+	// good as they are.
 	Bound string
+	// Call is the name of the system call that the filter refused, where it is known.
+	Call string
 	// Killed says that the host ended it: Kill was called or the context ended.
 	Killed bool
 	// CPU is processor time of the command and the children it waited for.
@@ -41,6 +48,8 @@ func (e Exit) String() string {
 	switch {
 	case e.Killed:
 		text += " (ended by the host)"
+	case e.Call != "":
+		text += " (" + e.Bound + ": " + e.Call + ")"
 	case e.Bound != "":
 		text += " (" + e.Bound + ")"
 	}

@@ -41,6 +41,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -57,10 +59,18 @@ type Options struct {
 	// call [Main]. No wall needs it today; it is kept so that callers carry it.
 	Helper string
 
-	// BestEffort accepts a launch when the host cannot stop the program before
-	// its first instruction (tracing refused). The limits are then set a moment
-	// after the start and the report calls them skipped.
+	// BestEffort accepts a weaker level than the default demands: a launch
+	// without namespaces, or without Landlock. The report says which. Nothing
+	// starts without the system call filter.
 	BestEffort bool
+
+	// Trace has a program die of the first call that the filter refuses in a way
+	// that a Go program reports, with the place it was made from. It is for
+	// authors: the program may catch the signal and go on, though never with the
+	// call.
+	Trace bool
+
+	without []string // layers to leave out, for the package's own tests
 }
 
 // Profile is what kind of program runs. It supplies the limits a Spec leaves
@@ -68,12 +78,15 @@ type Options struct {
 type Profile uint8
 
 const (
-	// Plain is a program of no special kind: the limits of its Spec and no others.
+	// Plain is a program of the system itself that is trusted as such: the limits
+	// of its Spec, and no walls.
 	Plain Profile = iota
-	// Build is a compiler run: many processes and files, no limits by default. It is
-	// the first process of a process namespace where the system allows one.
+	// Build is a compiler run: many processes, files only under the paths of its
+	// Spec, nothing that it writes may be executed. No limits by default.
 	Build
-	// Satellite is an extension: one process that writes no file at all.
+	// Test is a Build that may execute what it writes.
+	Test
+	// Satellite is an extension: one process that sees no file at all.
 	Satellite
 )
 
@@ -94,6 +107,18 @@ const (
 	// A Go program's own threads count as processes; 16 is what it needs on a
 	// small machine with nothing left for a bomb.
 	satelliteProcesses = 16
+	// A build has some hundred processes and threads on a large machine, and a bomb
+	// as many as there is room for.
+	buildProcesses = 4096
+)
+
+const (
+	// maxFiles leaves a satellite's descriptor limit room for its own.
+	maxFiles = 16
+	// maxPaths and maxDepth bound the calls of a launch: each path is opened and
+	// mounted, and each of its directories made.
+	maxPaths = 16
+	maxDepth = 20
 )
 
 // Limits bound what a command may use. Zero leaves a limit to the profile;
@@ -115,6 +140,9 @@ type Limits struct {
 }
 
 func (p Profile) fill(l Limits) Limits {
+	if (p == Build || p == Test) && l.Processes == 0 {
+		l.Processes = buildProcesses
+	}
 	if p != Satellite {
 		return l
 	}
@@ -138,6 +166,8 @@ func (p Profile) fill(l Limits) Limits {
 type Spec struct {
 	// Path is the program, absolute. It becomes argument 0 as well.
 	Path string
+	// Image, if not nil, is executed instead of what is at Path.
+	Image *Image
 	// Args are the arguments after argument 0.
 	Args []string
 	// Env is the whole environment, as NAME=value.
@@ -159,8 +189,11 @@ type Spec struct {
 	StderrCap int
 	// Limits bound the command.
 	Limits Limits
-	// ReadOnly and Writable are the paths the program may reach once the file
-	// system wall stands. They bind nothing today.
+	// ReadOnly and Writable are the paths a Build or Test may reach, absolute: what it may
+	// read and execute, and the directories it may write as well. It finds them under the same
+	// names and finds nothing else but the null device. Where the host is root,
+	// the directories of Writable with all that is in them are given to the user that the
+	// program is made. The other profiles have none.
 	ReadOnly, Writable []string
 	// Profile is the kind of program.
 	Profile Profile
@@ -195,6 +228,22 @@ func (s *Spec) check() error {
 	case s.Dir != "" && !filepath.IsAbs(s.Dir):
 		return &Error{Place: "program", What: "the working directory " + quoted(s.Dir) + " is not an absolute path", Fix: "name it by its absolute path"}
 	}
+	switch {
+	case s.Profile == Satellite && s.Image == nil:
+		return &Error{Place: "program", What: "a satellite is launched from an image", Fix: "seal the program first"}
+	case len(s.Files) > maxFiles:
+		return &Error{Place: "descriptors", What: "more than " + strconv.Itoa(maxFiles) + " files to hand over", Fix: "hand over fewer"}
+	case len(s.ReadOnly)+len(s.Writable) > maxPaths:
+		return &Error{Place: "program", What: "more than " + strconv.Itoa(maxPaths) + " paths to reach", Fix: "name the directories above them"}
+	}
+	for _, path := range slices.Concat(s.ReadOnly, s.Writable) {
+		if !filepath.IsAbs(path) || filepath.Clean(path) != path || path == "/" || under(path, "/proc") {
+			return &Error{Place: "program", What: "a program cannot be let reach " + quoted(path), Fix: "name an absolute, clean path other than the root, outside /proc"}
+		}
+		if strings.Count(path, "/") > maxDepth {
+			return &Error{Place: "program", What: quoted(path) + " is too deep", Fix: "use a path of fewer directories"}
+		}
+	}
 	if s.Joined && s.Stdout != nil {
 		return &Error{Place: "output", What: "standard output is joined to standard error and has a writer of its own", Fix: "choose one of them"}
 	}
@@ -211,6 +260,11 @@ func (s *Spec) check() error {
 		}
 	}
 	return nil
+}
+
+// under says that a clean path is dir or below it.
+func under(path, dir string) bool {
+	return path == dir || strings.HasPrefix(path, dir+"/")
 }
 
 // Start runs a command. It returns once the program stands behind its walls

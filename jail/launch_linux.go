@@ -1,25 +1,21 @@
+//go:build amd64 || arm64
+
 package jail
 
 import (
 	"errors"
 	"os"
 	"runtime"
-	"strconv"
+	"slices"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-var (
-	errStrayDescriptor = errors.New("the host opened a descriptor without close-on-exec while the program was being started")
-	errNoTracing       = errors.New("tracing refused")
-	errNoNamespace     = errors.New("namespace refused")
-)
-
-// Two causes pass by themselves: a stray descriptor of another thread, and a
-// program file that a fork elsewhere in the host still holds open for writing
-// (ETXTBSY). The pause covers the time such a fork takes to reach its exec.
+// Two causes pass by themselves: a program file that a fork elsewhere in the host
+// still holds open for writing (ETXTBSY), which the pause gives the time to reach
+// its exec, and a listener that this machine turns out not to allow.
 const (
 	launchAttempts = 6
 	launchPause    = 4 * time.Millisecond
@@ -28,169 +24,243 @@ const (
 // launch is one attempt to start a program. It lives on the forking thread.
 type launch struct {
 	spec    Spec
-	attr    syscall.ProcAttr
-	sys     syscall.SysProcAttr
-	tracing bool
-	noTree  error // why there is no process namespace, once one was refused
-	pid     int
-	pidfd   int
+	options Options
+	files   []uintptr // the program's descriptors, from 0 up
 	layers  []Layer
+
+	ns                       *namespaces // nil: the program is in the host's own
+	group                    *group
+	trees                    []*mount
+	uid                      int    // the user the program was made, 0 if none
+	note                     string // for the report, of the step at hand
+	image, ruleset, listener int    // descriptors for the child, -1 if none
+	listens                  bool   // a refused call is to be told
+	inner                    int    // the call that makes the program's own process, or -1
+	install                  int    // the call that sets the filter
+	enter, exec              int    // the last two: the working directory and the program
+
+	pid, pidfd int
+	listenFD   int
 }
 
-// run starts the program and lets it go once every step has passed. After an
-// error there is no child.
-func (l *launch) run() error {
-	l.sys = syscall.SysProcAttr{Ptrace: l.tracing, PidFD: &l.pidfd}
-	l.attr.Sys = &l.sys
-	l.pidfd = -1
-	l.layers = make([]Layer, len(steps))
-	for i, s := range steps {
-		l.layers[i] = Layer{Name: s.name, State: Enforced}
-		if s.before == nil && s.stopped == nil {
-			l.layers[i] = Layer{Name: s.name, State: Skipped, Reason: s.reason}
+// mount is one path of a build's root.
+type mount struct {
+	path       string
+	attributes uint64
+	file       bool
+	open       int // the call that opened it
+}
+
+// skip is why a wall does not stand although nothing is the matter.
+func skip(why string) *Error { return &Error{What: why} }
+
+func (l *launch) without(layer string) bool { return slices.Contains(l.options.without, layer) }
+
+// run starts the program behind every wall of the list. After an error there is
+// no child.
+func (l *launch) run() (err error) {
+	defer func() {
+		if err != nil {
+			l.discard()
 		}
+	}()
+	l.layers = make([]Layer, 0, len(steps))
+	l.image, l.ruleset, l.listener, l.pidfd, l.listenFD = -1, -1, -1, -1, -1
+	l.ns, l.group, l.trees, l.uid, l.inner, l.enter = nil, nil, nil, 0, -1, -1
+	if l.spec.Image == nil {
+		return l.try()
 	}
-	if err := l.pass(func(s step) func(*launch) (string, error) { return s.before }); err != nil {
-		return err
-	}
-	argv := append([]string{l.spec.Path}, l.spec.Args...)
-	pid, err := syscall.ForkExec(l.path(), argv, &l.attr)
-	if err != nil && l.sys.Cloneflags != 0 && refusesNamespace(err) {
-		l.noTree = err
-		return errNoNamespace
-	}
-	if err != nil {
-		return l.explain(err)
-	}
-	l.pid = pid
-	if l.pidfd < 0 {
-		l.discard()
-		return &Error{Place: "start", What: "the kernel gave no process descriptor", Fix: "Linux 5.11 or later is needed"}
-	}
-	var late string
-	if l.tracing {
-		err = l.awaitStop()
-	} else {
-		late = "set only after the program had started: " + errNoTracing.Error()
-	}
-	if err == nil {
-		err = l.pass(func(s step) func(*launch) (string, error) { return s.stopped })
-	}
-	if err == nil && l.tracing {
-		err = unix.PtraceDetach(pid)
-	}
-	if err != nil {
-		l.discard()
-		return err
-	}
-	if late != "" {
-		l.admit(late)
-	}
-	return nil
+	return l.spec.Image.hold(func(fd int) error {
+		l.image = fd
+		return l.try()
+	})
 }
 
-// path is what the child executes. A host that dies between the clone and the
-// setting of the death signal leaves a child that Go's runtime would have kill
-// itself, which the first process of a namespace cannot. So such a child finds
-// its program by way of the forking thread's own directory in /proc, which goes
-// with the thread. Without a /proc that shows it, the moment stays open.
-func (l *launch) path() string {
-	if l.sys.Cloneflags&unix.CLONE_NEWPID == 0 {
-		return l.spec.Path
+func (l *launch) try() error {
+	l.listens = l.spec.Profile != Plain && !l.options.Trace && listening().Load() && !l.without(layerFilter)
+	if l.spec.Profile == Satellite && l.without(layerSealed) {
+		l.listens = false // its exec by a path is refused, and nobody could be told of it yet
 	}
-	task := "/proc/" + strconv.Itoa(os.Getpid()) + "/task/" + strconv.Itoa(unix.Gettid())
-	through := task + "/../../../.." + l.spec.Path
-	if unix.Access(through, unix.X_OK) != nil {
-		return l.spec.Path
-	}
-	return through
-}
-
-func (l *launch) pass(phase func(step) func(*launch) (string, error)) error {
-	for i, s := range steps {
-		act := phase(s)
-		if act == nil {
-			continue
+	if l.listens {
+		b, err := board()
+		if err != nil {
+			return &Error{Place: layerFilter, What: "no way to be told of a refused call", Err: err}
 		}
-		skipped, err := act(l)
+		l.listener = b.theirs
+	}
+	if l.spec.Profile != Plain && !l.without(layerLandlock) && landlocked().err == nil {
+		fd, isShared, err := landlocked().ruleset(&l.spec)
 		if err != nil {
 			return err
 		}
-		if skipped != "" {
-			l.layers[i] = Layer{Name: s.name, State: Skipped, Reason: skipped}
+		if l.ruleset = fd; !isShared {
+			defer unix.Close(fd)
 		}
+	}
+	p, err := l.compose()
+	if err != nil {
+		return err
+	}
+	if err := l.give(); err != nil {
+		return err
+	}
+	return l.execute(p)
+}
+
+// compose makes the program of a launch and its report.
+func (l *launch) compose() (*program, error) {
+	p := newProgram()
+	for i, s := range steps {
+		p.step = i
+		l.note = ""
+		layer := Layer{Name: s.name, State: Enforced}
+		missing, err := skip(leftOut), error(nil)
+		if !l.without(s.name) {
+			missing, err = s.add(l, p)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if missing != nil {
+			layer.State, layer.Reason, layer.Remedy = Skipped, missing.What, missing.Fix
+			if missing.Err != nil {
+				layer.Errno = errnoName(missing.Err)
+			}
+			if missing.Place == "" {
+				missing.Place = s.name
+			}
+			if demanded(s.name) && l.spec.Profile != Plain && !l.options.BestEffort {
+				return nil, missing
+			}
+		} else {
+			layer.Reason = l.note
+		}
+		l.layers = append(l.layers, layer)
+	}
+	p.step = len(steps)
+	argv, env := p.texts(append([]string{l.spec.Path}, l.spec.Args...)), p.texts(l.spec.Env)
+	if l.image >= 0 && !l.without(layerSealed) {
+		path := uintptr(emptyPath())
+		if path == 0 {
+			path = p.text("")
+		}
+		l.exec = p.add(unix.SYS_EXECVEAT, imageAt, path, argv, env, unix.AT_EMPTY_PATH)
+	} else {
+		l.exec = p.add(unix.SYS_EXECVE, p.text(l.spec.Path), argv, env)
+	}
+	if l.listens && l.install+1 != l.exec {
+		// A refused call would wait for an answer from a host that waits for the exec.
+		return nil, &Error{Place: layerFilter, What: "something stands between the filter and the program"}
+	}
+	if l.inner >= 0 {
+		p.die()
+		p.onValue(l.inner)
+		if l.listens {
+			l.hand(p)
+		}
+		p.add(unix.SYS_EXIT_GROUP, 0)
+	}
+	return p, nil
+}
+
+// execute runs the program and gathers what it made.
+func (l *launch) execute(p *program) error {
+	// A descriptor that another goroutine is about to mark close-on-exec, or a
+	// file it writes to be executed, must not be copied here for longer than this.
+	syscall.ForkLock.Lock()
+	pid, err := p.run(unix.CLONE_VFORK)
+	syscall.ForkLock.Unlock()
+	if err != nil {
+		return &Error{Place: "start", What: "the kernel made no process", Err: err}
+	}
+	l.pid = pid
+	if l.inner >= 0 {
+		reap(pid) // the one that stayed behind
+		if l.pid = max(p.calls[l.inner].result, 0); l.listens {
+			l.listenFD = l.boardTake()
+		}
+	}
+	if i := p.failed(); i >= 0 {
+		return l.refused(p, i)
+	}
+	if l.listens && l.listenFD < 0 {
+		return &Error{Place: layerFilter, What: errNoListener.Error()}
+	}
+	if l.pidfd, err = unix.PidfdOpen(l.pid, 0); err != nil {
+		return &Error{Place: "start", What: "the kernel gave no process descriptor", Fix: "Linux 5.13 or later is needed", Err: err}
 	}
 	return nil
 }
 
-// admit marks what should have been done before the first instruction.
-func (l *launch) admit(late string) {
-	for i, s := range steps {
-		if s.stopped != nil && l.layers[i].State == Enforced && s.before == nil {
-			l.layers[i] = Layer{Name: s.name, State: Skipped, Reason: late}
-		}
+func (l *launch) boardTake() int {
+	b, err := board()
+	if err != nil {
+		return -1
 	}
+	return b.take()
 }
 
-// awaitStop waits for the stop that follows a traced exec. Whatever signal the
-// stop shows, not one instruction of the program has run.
-func (l *launch) awaitStop() error {
-	for {
-		var status unix.WaitStatus
-		_, err := unix.Wait4(l.pid, &status, unix.WALL, nil)
-		switch {
-		case err == unix.EINTR:
-			continue
-		case err != nil:
-			return &Error{Place: "start", What: "the program could not be stopped before it ran", Err: err}
-		case status.Stopped():
-			return nil
-		}
-		l.pid = 0 // reaped
-		return &Error{Place: "start", What: l.spec.Path + " was killed before it ran"}
+// refused makes an error of the call that ended the child.
+func (l *launch) refused(p *program, i int) error {
+	errno := p.errno(i)
+	name := callName(arch, int(p.calls[i].number))
+	switch {
+	case i == l.exec, i == l.enter:
+		return l.explain(errno)
+	case i == l.install && errno == unix.EBUSY && l.listens:
+		listening().Store(false)
+		return errNoListener
+	case p.steps[i] >= len(steps):
+		return &Error{Place: "start", What: name + " was refused", Err: errno}
 	}
+	layer := steps[p.steps[i]].name
+	if layer == layerTree {
+		layer = layerNamespaces
+	}
+	return &Error{Place: layer, What: name + " was refused", Fix: remedyFor(layer, errno), Err: errno}
 }
 
-// discard kills and reaps what was started.
+// discard kills and reaps what was started, and gives up what was prepared.
 func (l *launch) discard() {
 	if l.pid > 0 {
-		_ = unix.Kill(-l.pid, unix.SIGKILL)
 		_ = unix.Kill(l.pid, unix.SIGKILL)
-		for {
-			var status unix.WaitStatus
-			_, err := unix.Wait4(l.pid, &status, unix.WALL, nil)
-			if err == nil && status.Stopped() || err == unix.EINTR {
-				continue
-			}
-			break
+		reap(l.pid)
+	}
+	for _, fd := range []*int{&l.pidfd, &l.listenFD} {
+		if *fd >= 0 {
+			_ = unix.Close(*fd)
+			*fd = -1
 		}
 	}
-	if l.pidfd >= 0 {
-		_ = unix.Close(l.pidfd)
-		l.pidfd = -1
+	if l.group != nil {
+		l.group.remove()
 	}
 }
 
-// explain makes a sentence of what fork or exec said.
-func (l *launch) explain(err error) error {
+// explain makes a sentence of what exec said.
+func (l *launch) explain(errno unix.Errno) error {
 	path := l.spec.Path
-	fault := &Error{Place: "start", Err: err}
+	fault := &Error{Place: "start", Err: errno}
+	if l.image >= 0 {
+		if fault.What = "the program could not be started"; errno == unix.ENOEXEC {
+			fault.What, fault.Fix = "the program is not one for this system", "build it for linux/"+runtime.GOARCH
+		}
+		return fault
+	}
 	info, statErr := os.Stat(path)
 	_, dirErr := os.Stat(l.spec.Dir)
 	switch {
 	case dirErr != nil:
 		fault.What, fault.Fix = "the working directory "+quoted(l.spec.Dir)+" cannot be entered", "check the path"
-	case errors.Is(err, unix.ENOENT) && statErr != nil:
+	case errno == unix.ENOENT && statErr != nil:
 		fault.What, fault.Fix = path+" is not there", "check the path"
-	case errors.Is(err, unix.ENOENT):
-		fault.What, fault.Fix = path+" needs an interpreter or loader that is not there", "build it as a static program"
-	case errors.Is(err, unix.ENOEXEC):
+	case errno == unix.ENOENT:
+		fault.What, fault.Fix = path+" needs an interpreter or loader that is not there", "build it as a static program, or let the jail read it"
+	case errno == unix.ENOEXEC:
 		fault.What, fault.Fix = path+" is not a program for this system", "build it for linux/"+runtime.GOARCH
-	case (errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM)) && statErr == nil && (info.IsDir() || info.Mode()&0o111 == 0):
+	case (errno == unix.EACCES || errno == unix.EPERM) && statErr == nil && (info.IsDir() || info.Mode()&0o111 == 0):
 		fault.What, fault.Fix = path+" is not an executable file", "check the path and its mode"
-	case errors.Is(err, unix.EPERM) && l.tracing && !tracingAllowed():
-		return errNoTracing
-	case errors.Is(err, unix.ETXTBSY):
+	case errno == unix.ETXTBSY:
 		fault.What, fault.Fix = path+" is being written", "wait until it is whole"
 	default:
 		fault.What = path + " could not be started"
@@ -198,29 +268,9 @@ func (l *launch) explain(err error) error {
 	return fault
 }
 
-// refusesNamespace is true of what a kernel, a security module or a container's
-// profile answers to a clone with namespaces, some of which mean other things
-// too: the next attempt, without one, tells.
-func refusesNamespace(err error) bool {
-	for _, refusal := range []error{unix.EPERM, unix.EACCES, unix.EINVAL, unix.ENOSPC, unix.EUSERS, unix.ENOSYS} {
-		if errors.Is(err, refusal) {
-			return true
-		}
-	}
-	return false
-}
-
-// tracingAllowed asks for a traced start of a program that cannot exist: the
-// request to be traced comes before exec, so a refusal of it comes first.
-func tracingAllowed() bool {
-	_, err := syscall.ForkExec("/proc/self/no such program", []string{""}, &syscall.ProcAttr{Sys: &syscall.SysProcAttr{Ptrace: true}})
-	return !errors.Is(err, unix.EPERM)
-}
-
 // launchOn runs attempts on the forking thread until one holds.
-func launchOn(jobs chan<- func(), s Spec, files []uintptr, bestEffort bool) (*launch, error) {
-	l := &launch{spec: s, tracing: true}
-	l.attr = syscall.ProcAttr{Dir: s.Dir, Env: s.Env, Files: files}
+func launchOn(jobs chan<- func(), s Spec, o Options, files []uintptr) (*launch, error) {
+	l := &launch{spec: s, options: o, files: files}
 	var err error
 	for attempt := range launchAttempts {
 		if attempt > 0 {
@@ -229,23 +279,9 @@ func launchOn(jobs chan<- func(), s Spec, files []uintptr, bestEffort bool) (*la
 		done := make(chan struct{})
 		jobs <- func() { err = l.run(); close(done) }
 		<-done
-		if errors.Is(err, errNoTracing) && bestEffort && l.tracing {
-			l.tracing, l.noTree = false, nil // what looked like a refused namespace was this
-			continue
-		}
-		if errors.Is(err, errNoNamespace) {
-			continue
-		}
-		if !errors.Is(err, errStrayDescriptor) && !errors.Is(err, unix.ETXTBSY) {
+		if !errors.Is(err, unix.ETXTBSY) && err != errNoListener {
 			break
 		}
-	}
-	switch {
-	case errors.Is(err, errStrayDescriptor):
-		err = &Error{Place: "descriptors", What: err.Error() + ", again and again", Fix: "open descriptors with O_CLOEXEC"}
-	case errors.Is(err, errNoTracing):
-		err = &Error{Place: "limits", What: "the system does not let the host stop a program before it runs, so its limits cannot be set in time", Err: unix.EPERM,
-			Fix: "allow ptrace (kernel.yama.ptrace_scope below 2, or the container's system call profile)"}
 	}
 	if err != nil {
 		return nil, err

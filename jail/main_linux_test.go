@@ -1,8 +1,11 @@
+//go:build amd64 || arm64
+
 package jail
 
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,7 +16,6 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
-	"golang.org/x/sys/unix"
 )
 
 // child is the program built from testdata/child, once per run.
@@ -32,6 +34,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+	_ = os.Chmod(dir, 0o755) // for programs under a user of their own
 	child = filepath.Join(dir, "child")
 	build := exec.Command("go", "build", "-o", child, "./testdata/child")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
@@ -56,7 +59,7 @@ func actAsHost(role string) int {
 	switch role {
 	case "wait for death", "wait for a build's death": // to be killed while its child lives
 		if role != "wait for death" {
-			spec.Profile = Build
+			spec.Profile, spec.ReadOnly = Build, []string{filepath.Dir(spec.Path)}
 		}
 		c, err := Start(context.Background(), spec, Options{})
 		if err != nil {
@@ -65,6 +68,53 @@ func actAsHost(role string) int {
 		}
 		fmt.Printf("pid %d\n", c.PID())
 		select {}
+	case "namespaces forbidden", "namespaces forbidden, best effort":
+		if err := os.WriteFile("/proc/sys/user/max_user_namespaces", []byte("0"), 0); err != nil {
+			fmt.Println(err)
+			return 1
+		}
+		f, err := os.Open(spec.Path)
+		if err != nil {
+			fmt.Println(err)
+			return 1
+		}
+		image, err := sealReader(f)
+		if err != nil {
+			fmt.Println(err)
+			return 1
+		}
+		spec.Profile, spec.Image = Satellite, image
+		c, err := Start(context.Background(), spec, Options{BestEffort: role != "namespaces forbidden"})
+		if err != nil {
+			var fault *Error
+			errors.As(err, &fault)
+			fmt.Println(err, errnoName(fault.Err))
+			return 3
+		}
+		exit, err := c.Wait()
+		fmt.Println(c.Report().Level, exit, err)
+		return 0
+	case "launch for ever":
+		f, err := os.Open(spec.Path)
+		if err != nil {
+			fmt.Println(err)
+			return 1
+		}
+		image, err := sealReader(f)
+		if err != nil {
+			fmt.Println(err)
+			return 1
+		}
+		spec.Profile, spec.Image, spec.Stdout, spec.Env = Satellite, image, nil, os.Environ()
+		for i := 0; ; i++ {
+			if _, err := Start(context.Background(), spec, Options{}); err != nil {
+				fmt.Println(err)
+				return 1
+			}
+			if i == 0 {
+				fmt.Println("launching")
+			}
+		}
 	case "look": // from a host with a terminal
 		c, err := Start(context.Background(), spec, Options{})
 		if err != nil {
@@ -73,38 +123,8 @@ func actAsHost(role string) int {
 		}
 		<-c.Done()
 		return 0
-	case "no tracing", "no tracing, best effort":
-		if err := refusePtrace(); err != nil {
-			fmt.Println(err)
-			return 1
-		}
-		spec.Limits.DataBytes = 1 << 30
-		c, err := Start(context.Background(), spec, Options{BestEffort: role != "no tracing"})
-		if err != nil {
-			fmt.Println(err)
-			return 3
-		}
-		_, err = c.Wait()
-		layer, _ := c.Report().Layer(BoundMemory)
-		fmt.Println(layer, err)
-		return 0
 	}
 	return 2
-}
-
-// refusePtrace puts a system call filter on this whole process that answers
-// ptrace with EPERM, as a container's profile does.
-func refusePtrace() error {
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return err
-	}
-	code := []unix.SockFilter{
-		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0},
-		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_PTRACE, Jf: 1},
-		{Code: unix.BPF_RET | unix.BPF_K, K: 0x00050000 | uint32(unix.EPERM)},
-		{Code: unix.BPF_RET | unix.BPF_K, K: 0x7fff0000},
-	}
-	return seccompAllThreads(code)
 }
 
 // printed collects what a program writes, for a test that waits for a line.
@@ -177,6 +197,27 @@ func eventually(t *testing.T, what string, holds func() bool) {
 		}
 		time.Sleep(2 * time.Millisecond)
 	}
+}
+
+// childImage is the child program, sealed.
+func childImage(t testing.TB) *Image {
+	t.Helper()
+	f, err := os.Open(child)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	image, err := sealReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = image.Close() })
+	return image
+}
+
+// satelliteSpec runs the child program as a satellite.
+func satelliteSpec(t testing.TB, args ...string) Spec {
+	return Spec{Path: "/satellite", Image: childImage(t), Args: args, Profile: Satellite, Limits: Limits{CPU: time.Minute, DataBytes: 1 << 30}}
 }
 
 func mustStart(t *testing.T, s Spec) *Command {

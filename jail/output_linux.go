@@ -1,3 +1,5 @@
+//go:build amd64 || arm64
+
 package jail
 
 import (
@@ -9,6 +11,9 @@ import (
 
 	"golang.org/x/sys/unix"
 )
+
+// pastDeadline ends a wait at once.
+var pastDeadline = time.Unix(1, 0)
 
 // outputBuffer is what one read of a program's output takes: small, because one
 // stands idle for every satellite.
@@ -27,6 +32,8 @@ func (c *closers) take(fd int) int {
 	}
 	return fd
 }
+
+func (c *closers) closeOne(fd int) { _ = unix.Close(c.take(fd)) }
 
 func (c *closers) close() {
 	for _, fd := range *c {
@@ -100,6 +107,9 @@ func (r *reader) finish(deadline time.Time) error {
 var lastWords = []string{
 	"runtime: out of memory", "fatal error: out of memory", "runtime: cannot allocate memory",
 }
+
+// noThread is how one says that it got no thread.
+const noThread = "failed to create new OS thread"
 
 // insideRuntime is how it dies where its own collector stumbles over the missing
 // memory first: of a fault on a stack of the runtime's own, which no fault of the

@@ -11,14 +11,64 @@ const (
 	Skipped  = "skipped"
 )
 
+// Layers, in the order of a launch. The limits an [Exit] can name are layers
+// as well: see [BoundCPU].
 const (
-	notBuilt = "not built"
-	notAsked = "no limit asked for"
+	layerSealed          = "sealed executable"
+	layerCgroup          = "cgroup"
+	layerNamespaces      = "namespaces"
+	layerUser            = "unprivileged user"
+	layerRoot            = "root filesystem"
+	layerTree            = "process tree"
+	layerGroup           = "process group"
+	layerDescriptors     = "descriptors"
+	layerOutput          = "output cap"
+	layerAddress         = "address space limit"
+	layerProcesses       = "process limit"
+	layerDescriptorLimit = "descriptor limit"
+	layerCore            = "core limit"
+	layerLocked          = "locked memory limit"
+	layerQueues          = "message queue limit"
+	layerCapabilities    = "capabilities"
+	layerPrivileges      = "no new privileges"
+	layerDeath           = "death signal"
+	layerLandlock        = "landlock"
+	layerEnvironment     = "environment"
+	layerFilter          = "system call filter"
 )
+
+const (
+	notAsked     = "no limit asked for"
+	plainProgram = "a program of the system itself"
+	leftOut      = "left out"
+)
+
+// Level names a jail by the weakest of its walls.
+type Level string
+
+// Levels, from the strongest down. Below LevelNoCgroup nothing starts unless the
+// operator accepts it.
+const (
+	LevelFull         Level = "full"
+	LevelNoCgroup     Level = "no-cgroup"     // whole-tree limits missing; each process has its own
+	LevelNoLandlock   Level = "no-landlock"   // the second wall around files is missing
+	LevelNoNamespaces Level = "no-namespaces" // Landlock, the filter and the limits hold
+	LevelFilterOnly   Level = "filter-only"   // neither namespaces nor Landlock
+)
+
+// Default says that the level is one that is accepted without being asked.
+func (l Level) Default() bool { return l == LevelFull || l == LevelNoCgroup }
+
+// demanded are the layers without which nothing of an extension starts unless
+// the operator accepts it.
+func demanded(layer string) bool { return layer == layerNamespaces || layer == layerLandlock }
 
 // Report is what stood around one command, layer by layer in the order of the
 // launch.
 type Report struct {
+	// Level sums the layers up. It is empty for a [Plain] program, which has no
+	// walls.
+	Level  Level   `json:"level,omitempty"`
 	Layers []Layer `json:"layers"`
 }
 
@@ -26,36 +76,50 @@ type Report struct {
 type Layer struct {
 	Name   string `json:"name"`
 	State  string `json:"state"`            // Enforced or Skipped
-	Reason string `json:"reason,omitempty"` // why it was skipped
+	Reason string `json:"reason,omitempty"` // why it was skipped, or what it cannot hold here
+	Errno  string `json:"errno,omitempty"`  // what the kernel answered, as "EPERM"
+	Remedy string `json:"remedy,omitempty"` // what the operator can do
 }
 
-// Enforced says that every layer stands. It is false until the last wall is
-// built, and false for an empty report.
-func (r Report) Enforced() bool {
-	for _, l := range r.Layers {
-		if l.State != Enforced {
-			return false
-		}
+// newReport sums up the layers of a launch.
+func newReport(p Profile, layers []Layer) Report {
+	r := Report{Layers: layers}
+	if p == Plain {
+		return r
 	}
-	return len(r.Layers) > 0
+	stands := func(name string) bool {
+		l, _ := r.Layer(name)
+		return l.State == Enforced
+	}
+	switch ns, files := stands(layerNamespaces), stands(layerLandlock); {
+	case !ns && !files:
+		r.Level = LevelFilterOnly
+	case !ns:
+		r.Level = LevelNoNamespaces
+	case !files:
+		r.Level = LevelNoLandlock
+	case !stands(layerCgroup):
+		r.Level = LevelNoCgroup
+	default:
+		r.Level = LevelFull
+	}
+	return r
 }
 
-// Warning is one line for standard error, naming every layer that does not
-// stand, or the empty string when all do.
+// Warning is one line for standard error where the level is below what is
+// demanded by default, naming it and the walls that are missing; else the empty
+// string.
 func (r Report) Warning() string {
-	if r.Enforced() {
+	if r.Level == "" || r.Level.Default() {
 		return ""
 	}
-	var names []string
+	var missing []string
 	for _, l := range r.Layers {
-		if l.State != Enforced {
-			names = append(names, l.Name)
+		if l.State != Enforced && demanded(l.Name) {
+			missing = append(missing, l.Name)
 		}
 	}
-	if len(names) == 0 {
-		return "jail: not enforced"
-	}
-	return "jail: not enforced: " + strings.Join(names, ", ")
+	return "jail: level " + string(r.Level) + ": not enforced: " + strings.Join(missing, ", ")
 }
 
 // Layer is the named layer, and whether the report has it.

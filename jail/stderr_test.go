@@ -3,7 +3,7 @@ package jail
 import (
 	"bytes"
 	"fmt"
-	"strings"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -38,11 +38,34 @@ func TestCappedKeepsBothEnds(t *testing.T) {
 	})
 }
 
-func TestWarningOfAnEmptyReport(t *testing.T) {
-	if w := (Report{}).Warning(); !strings.HasPrefix(w, "jail: not enforced") {
-		t.Error(w)
+func TestWarningNamesTheLevelAndWhatIsMissing(t *testing.T) {
+	all := func(missing ...string) []Layer {
+		list := []Layer{{Name: layerNamespaces}, {Name: layerLandlock}, {Name: layerCgroup}, {Name: layerFilter}}
+		for i := range list {
+			list[i].State = Enforced
+			if slices.Contains(missing, list[i].Name) {
+				list[i].State = Skipped
+			}
+		}
+		return list
 	}
-	if w := (Report{Layers: []Layer{{Name: "a", State: Enforced}}}).Warning(); w != "" {
-		t.Error(w)
+	for _, c := range []struct {
+		missing []string
+		level   Level
+		warning string
+	}{
+		{nil, LevelFull, ""},
+		{[]string{layerCgroup}, LevelNoCgroup, ""},
+		{[]string{layerLandlock, layerCgroup}, LevelNoLandlock, "jail: level no-landlock: not enforced: landlock"},
+		{[]string{layerNamespaces}, LevelNoNamespaces, "jail: level no-namespaces: not enforced: namespaces"},
+		{[]string{layerNamespaces, layerLandlock}, LevelFilterOnly, "jail: level filter-only: not enforced: namespaces, landlock"},
+	} {
+		r := newReport(Satellite, all(c.missing...))
+		if r.Level != c.level || r.Warning() != c.warning || r.Level.Default() != (c.warning == "") {
+			t.Errorf("%v: %q, %q", c.missing, r.Level, r.Warning())
+		}
+	}
+	if r := newReport(Plain, all(layerNamespaces)); r.Level != "" || r.Warning() != "" {
+		t.Errorf("%+v", r)
 	}
 }

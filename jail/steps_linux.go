@@ -1,128 +1,293 @@
+//go:build amd64 || arm64
+
 package jail
 
 import (
 	"os"
+	"path/filepath"
 	"strconv"
-	"syscall"
+	"strings"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-// step is one wall of a launch. before acts in the host ahead of the clone, on
-// the forking thread; stopped acts from outside while the program stands before
-// its first instruction. Either may return why the layer does not stand, and an
-// error refuses the launch. A step that has neither does not stand, for the
-// reason it gives.
+// step is one wall of a launch. It adds to the program what the child does for
+// it, in the order of the list, and may prepare something in the host. Where the
+// wall cannot stand it says why, and the launch is refused or goes on without it,
+// as the operator chose; an error always refuses.
 type step struct {
-	name    string
-	before  func(*launch) (skipped string, err error)
-	stopped func(*launch) (skipped string, err error)
-	reason  string
+	name string
+	add  func(*launch, *program) (missing *Error, err error)
 }
 
 // steps is the launch in order, and the order of the report.
 var steps = []step{
-	{name: "sealed executable", reason: notBuilt},
-	{name: "namespaces", reason: notBuilt},
-	{name: "root filesystem", reason: notBuilt},
-	{name: "unprivileged user", reason: notBuilt},
-	{name: "cgroup", reason: notBuilt},
-	{name: "process group", before: ownGroup},
-	{name: "descriptors", before: closeOnExec, stopped: onlyNamedDescriptors},
-	{name: "output cap", before: nothingToDo}, // the pipe is part of every launch
-	{name: BoundCPU, stopped: bound(unix.RLIMIT_CPU, cpuSeconds)},
-	{name: BoundMemory, stopped: bound(unix.RLIMIT_DATA, func(l Limits) int64 { return l.DataBytes })},
-	{name: "address space limit", stopped: bound(unix.RLIMIT_AS, func(l Limits) int64 { return l.AddressBytes })},
-	{name: BoundFileSize, stopped: bound(unix.RLIMIT_FSIZE, func(l Limits) int64 { return l.FileBytes })},
-	{name: "process limit", before: processesUnbound},
-	{name: "descriptor limit", stopped: bound(unix.RLIMIT_NOFILE, func(l Limits) int64 { return int64(l.Descriptors) })},
-	{name: "core limit", stopped: bound(unix.RLIMIT_CORE, none)},
-	{name: "locked memory limit", stopped: bound(unix.RLIMIT_MEMLOCK, none)},
-	{name: "message queue limit", stopped: bound(unix.RLIMIT_MSGQUEUE, none)},
-	{name: "no new privileges", before: noNewPrivileges},
-	{name: "death signal", before: dieWithHost, stopped: dieWithTracer},
-	{name: "process tree", before: ownTree},
-	{name: "landlock", reason: notBuilt},
-	{name: "system call filter", reason: notBuilt},
-	{name: "environment", before: nothingToDo}, // exec gets the Spec's list and no other
+	{layerSealed, sealedExecutable},
+	{layerCgroup, controlGroup},
+	{layerNamespaces, joinNamespaces},
+	{layerUser, dropUser},
+	{layerRoot, rootFilesystem},
+	{layerTree, ownTree},
+	{layerGroup, ownGroup},
+	{layerDescriptors, onlyNamedDescriptors},
+	{layerOutput, nothingToDo}, // the pipe is part of every launch
+	{BoundCPU, bound(unix.RLIMIT_CPU, cpuSeconds)},
+	{BoundMemory, bound(unix.RLIMIT_DATA, func(l Limits) int64 { return l.DataBytes })},
+	{layerAddress, bound(unix.RLIMIT_AS, func(l Limits) int64 { return l.AddressBytes })},
+	{BoundFileSize, bound(unix.RLIMIT_FSIZE, func(l Limits) int64 { return l.FileBytes })},
+	{layerProcesses, boundProcesses},
+	{layerDescriptorLimit, bound(unix.RLIMIT_NOFILE, func(l Limits) int64 { return int64(l.Descriptors) })},
+	{layerCore, bound(unix.RLIMIT_CORE, none)},
+	{layerLocked, bound(unix.RLIMIT_MEMLOCK, none)},
+	{layerQueues, bound(unix.RLIMIT_MSGQUEUE, none)},
+	{layerCapabilities, dropCapabilities},
+	{layerPrivileges, noNewPrivileges},
+	{layerDeath, dieWithHost},
+	{layerLandlock, restrictFiles},
+	{layerEnvironment, clearHeritage}, // exec gets the Spec's variables and no other
+	{layerFilter, filterCalls},
 }
 
-func nothingToDo(*launch) (string, error) { return "", nil }
+// Where the program's descriptors and those of the launch itself stand. The
+// latter are above every number the program may use once its descriptor limit is
+// set, close at exec, and are the same in every launch, as the filter names one.
+const (
+	imageAt    = satelliteDescriptors + iota // the sealed program
+	rulesetAt                                // the Landlock rules
+	listenerAt                               // the way to tell the host of the filter's listener
+	shelf                                    // the first number that is free to move descriptors over
+)
+
+func nothingToDo(*launch, *program) (*Error, error) { return nil, nil }
+
+// sealedExecutable takes the program from memory. A program that is named by a
+// path is the system's own.
+func sealedExecutable(l *launch, _ *program) (*Error, error) {
+	if l.spec.Image == nil {
+		return skip("the program is a file of the system"), nil
+	}
+	return nil, nil
+}
+
+// controlGroup makes a group and has the child enter it before anything else.
+func controlGroup(l *launch, p *program) (*Error, error) {
+	if l.spec.Profile == Plain {
+		return skip(plainProgram), nil
+	}
+	home := groups()
+	if home.err != nil {
+		return home.err.(*Error), nil
+	}
+	g, err := home.make(&l.spec)
+	if err != nil {
+		return err.(*Error), nil
+	}
+	l.group = g
+	p.add(unix.SYS_WRITE, uintptr(g.procs), p.text("0"), 1)
+	return nil, nil
+}
+
+// joinNamespaces enters the namespaces that this host's launches share. A build
+// does not enter the empty root: it copies the host's mounts, opens those it may
+// see while it is still who may open them, and makes a root of them later.
+func joinNamespaces(l *launch, p *program) (*Error, error) {
+	if l.spec.Profile == Plain {
+		return skip(plainProgram), nil
+	}
+	n, err := sharedNamespaces()
+	if err != nil {
+		return err.(*Error), nil
+	}
+	l.ns = n
+	n.join(p)
+	switch {
+	case l.without(layerRoot):
+		return nil, nil
+	case l.spec.Profile == Satellite:
+		p.add(unix.SYS_SETNS, uintptr(n.mount), unix.CLONE_NEWNS)
+		p.add(unix.SYS_CHDIR, p.text("/"))
+		return nil, nil
+	}
+	p.add(unix.SYS_UNSHARE, unix.CLONE_NEWNS)
+	p.add(unix.SYS_MOUNT, 0, p.text("/"), 0, unix.MS_REC|unix.MS_PRIVATE, 0)
+	for _, m := range l.mounts() {
+		m.open = p.add(unix.SYS_OPEN_TREE, atFDCWD, p.text(m.path), unix.OPEN_TREE_CLONE|unix.AT_RECURSIVE|unix.O_CLOEXEC)
+		l.trees = append(l.trees, m)
+	}
+	return nil, nil
+}
+
+const atFDCWD = ^uintptr(99) // AT_FDCWD, -100
+
+// dropUser makes the child nobody in particular, where the host is root.
+func dropUser(l *launch, p *program) (*Error, error) {
+	switch {
+	case l.spec.Profile == Plain:
+		return skip(plainProgram), nil
+	case hostIDs().own:
+		if why := hostIDs().why; why != "" {
+			return &Error{Place: layerUser, What: why, Fix: "map 65,536 user numbers where the host runs"}, nil
+		}
+		return nil, nil // the host is an ordinary user, and so is the program
+	case l.ns == nil && l.spec.Image == nil:
+		return skip("the program's files are the host's own, and without namespaces only root may reach them"), nil
+	}
+	outside, inside := hostIDs().take()
+	l.uid = outside
+	id := uintptr(inside)
+	if l.ns == nil {
+		id = uintptr(outside)
+	}
+	become(p, id)
+	return nil, nil
+}
+
+// become adds the calls that change user and group, the groups of the host left behind.
+func become(p *program, id uintptr) {
+	p.add(unix.SYS_SETGROUPS, 0, 0)
+	p.add(unix.SYS_SETRESGID, id, id, id)
+	p.add(unix.SYS_SETRESUID, id, id, id)
+}
+
+// rootFilesystem makes the root of a build: what it may read, read-only, what it
+// may write, and the null device, all under their own paths. A satellite has
+// joined a root with nothing in it.
+func rootFilesystem(l *launch, p *program) (*Error, error) {
+	switch {
+	case l.spec.Profile == Plain:
+		return skip(plainProgram), nil
+	case l.ns == nil:
+		return skip("there is no mount namespace for it"), nil
+	case l.spec.Profile == Satellite:
+		return nil, nil
+	}
+	p.add(unix.SYS_MOUNT, p.text("jail"), p.text(scaffold), p.text("tmpfs"), unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, p.text("mode=755,size=1m"))
+	made := map[string]bool{scaffold: true}
+	for _, m := range l.trees {
+		at := scaffold + m.path
+		l.makeWay(p, made, at, m.file)
+		move := p.add(unix.SYS_MOVE_MOUNT, 0, p.text(""), atFDCWD, p.text(at), unix.MOVE_MOUNT_F_EMPTY_PATH)
+		p.pass(m.open, move, 0)
+		attr := keep(p, &unix.MountAttr{Attr_set: m.attributes})
+		p.add(unix.SYS_MOUNT_SETATTR, atFDCWD, p.text(at), unix.AT_RECURSIVE, attr, unsafe.Sizeof(unix.MountAttr{}))
+	}
+	l.makeWay(p, made, scaffold+l.spec.Dir, false)
+	pivot(p)
+	attr := keep(p, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
+	p.add(unix.SYS_MOUNT_SETATTR, atFDCWD, p.text("/"), 0, attr, unsafe.Sizeof(unix.MountAttr{}))
+	return nil, nil
+}
+
+// makeWay adds the directories that lead to a place, and the place itself.
+func (l *launch) makeWay(p *program, made map[string]bool, at string, file bool) {
+	if made[at] {
+		return
+	}
+	for _, under := range l.trees { // inside a mount it exists already
+		if strings.HasPrefix(at, scaffold+under.path+"/") && made[scaffold+under.path] {
+			return
+		}
+	}
+	l.makeWay(p, made, filepath.Dir(at), false)
+	made[at] = true
+	if file {
+		p.tolerate(p.add(unix.SYS_MKNODAT, atFDCWD, p.text(at), unix.S_IFREG|0o644, 0))
+		return
+	}
+	p.tolerate(p.add(unix.SYS_MKDIRAT, atFDCWD, p.text(at), 0o755))
+}
+
+// ownProcess are the flags of the clone that makes the program's process: a
+// child of the host's, like the one that makes it, in the same memory and with the same
+// descriptors until it executes, which the other waits for.
+const ownProcess = unix.CLONE_VM | unix.CLONE_VFORK | unix.CLONE_FILES | unix.CLONE_PARENT | uintptr(unix.SIGCHLD)
+
+// ownTree clones once more, into a process namespace: the kernel ends everything
+// in it together with its first process. The new process is a child of the host
+// like the one that makes it, and goes on with the list; the other waits and
+// goes. It gets a user namespace of its own as well, without any user in it, for
+// the number of its processes is counted there.
+func ownTree(l *launch, p *program) (*Error, error) {
+	if l.spec.Profile == Plain {
+		return skip("only the process group is killed, and the host's own sudden death ends only its leader"), nil
+	}
+	flags := ownProcess
+	if l.ns != nil {
+		flags |= unix.CLONE_NEWPID | unix.CLONE_NEWUSER
+	}
+	l.inner = p.add(unix.SYS_CLONE, flags)
+	if l.ns == nil {
+		return skip("there is no process namespace; only the process group is killed"), nil
+	}
+	return nil, nil
+}
 
 // ownGroup puts the program into a process group of its own, out of reach of
 // the terminal's signals, and into a session of its own where there is a
 // terminal to keep it from. Elsewhere a session protects nothing and is dear:
 // where the kernel schedules by session (autogroup), a program in another
 // session costs a quarter more for every message exchanged with it.
-func ownGroup(l *launch) (string, error) {
+func ownGroup(l *launch, p *program) (*Error, error) {
 	tty, err := unix.Open("/dev/tty", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if err == unix.ENXIO {
-		l.sys.Setpgid = true
-		return "", nil
+		p.add(unix.SYS_SETPGID, 0, 0)
+		return nil, nil
 	}
 	if err == nil {
 		_ = unix.Close(tty)
 	}
-	l.sys.Setsid = true // its leader leads a group as well
-	return "", nil
+	p.add(unix.SYS_SETSID) // its leader leads a group as well
+	return nil, nil
 }
 
-// ownTree makes a build the first process of a process namespace, so that the
-// kernel ends whatever it has started together with it, also when the host dies.
-// An ordinary user needs a user namespace for that, in which it is itself. A
-// satellite is one process by its nature and does not pay for it.
-func ownTree(l *launch) (string, error) {
-	if l.spec.Profile != Build {
-		return "only the process group is killed, and the host's own sudden death ends only its leader", nil
+// onlyNamedDescriptors moves the descriptors of the Spec to their places and
+// closes everything else the host has.
+func onlyNamedDescriptors(l *launch, p *program) (*Error, error) {
+	type move struct{ from, to int }
+	var moves []move
+	for i, fd := range l.files {
+		moves = append(moves, move{int(fd), i})
 	}
-	if l.noTree != nil {
-		return "no process namespace: " + l.noTree.Error() + "; only the process group is killed", nil
-	}
-	l.sys.Cloneflags |= unix.CLONE_NEWPID
-	if uid, gid := os.Geteuid(), os.Getegid(); uid != 0 {
-		l.sys.Cloneflags |= unix.CLONE_NEWUSER
-		l.sys.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
-		l.sys.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
-	}
-	return "", nil
-}
-
-// closeOnExec closes the door for descriptors the host opened, or was given,
-// without close-on-exec. It marks them rather than closing them: they are the
-// host's.
-func closeOnExec(*launch) (string, error) {
-	if err := unix.CloseRange(3, 1<<31-1, unix.CLOSE_RANGE_CLOEXEC); err != nil {
-		return "", &Error{Place: "descriptors", What: "the host's descriptors could not be marked close-on-exec", Fix: "Linux 5.11 or later is needed", Err: err}
-	}
-	return "", nil
-}
-
-// onlyNamedDescriptors looks at what the stopped program really holds: a
-// library in the host may have opened one between the marking and the clone.
-// Where /proc cannot tell, or the program runs already and opens its own, the
-// marking alone has to do.
-func onlyNamedDescriptors(l *launch) (string, error) {
-	if !l.tracing {
-		return "", nil
-	}
-	dir := "/proc/" + strconv.Itoa(l.pid) + "/fd"
-	var st unix.Stat_t
-	if unix.Stat(dir, &st) != nil {
-		return "", nil
-	}
-	open := int(st.Size) // Linux 6.2 and later: the number of open descriptors
-	if open == 0 {
-		entries, err := os.ReadDir(dir)
-		if err != nil {
-			return "", nil
+	last := shelf - 1
+	for at, fd := range map[int]int{imageAt: l.image, rulesetAt: l.ruleset, listenerAt: l.listener} {
+		if fd >= 0 {
+			moves = append(moves, move{fd, at})
 		}
-		open = len(entries)
 	}
-	if open != len(l.attr.Files) {
-		return "", errStrayDescriptor
+	// First up, where they are in nobody's way, then down.
+	base := shelf
+	for i := 0; i < len(moves); i++ {
+		if from := moves[i].from; from >= base && from < base+len(moves) {
+			base, i = from+1, -1
+		}
 	}
-	return "", nil
+	for i, m := range moves {
+		p.add(unix.SYS_DUP3, uintptr(m.from), uintptr(base+i), unix.O_CLOEXEC)
+	}
+	held := map[int]bool{}
+	for i, m := range moves {
+		flags := uintptr(0)
+		if m.to >= satelliteDescriptors {
+			flags = unix.O_CLOEXEC
+		}
+		p.add(unix.SYS_DUP3, uintptr(base+i), uintptr(m.to), flags)
+		held[m.to] = true
+	}
+	from := len(l.files)
+	for at := imageAt; at <= last+1; at++ {
+		if held[at] || at == last+1 {
+			if end := at - 1; at <= last && end >= from {
+				p.add(unix.SYS_CLOSE_RANGE, uintptr(from), uintptr(end), 0)
+			}
+			if at <= last {
+				from = at + 1
+			}
+		}
+	}
+	p.add(unix.SYS_CLOSE_RANGE, uintptr(from), 1<<31-1, 0)
+	return nil, nil
 }
 
 // cpuSeconds rounds up: the kernel counts whole seconds.
@@ -135,62 +300,91 @@ func cpuSeconds(l Limits) int64 {
 
 func none(Limits) int64 { return Nothing }
 
-// bound sets one limit of the stopped program from outside, soft and hard
-// alike: the Go runtime ignores the signals of the soft ones. A hard limit the
-// host has itself is never raised.
-func bound(resource int, of func(Limits) int64) func(*launch) (string, error) {
-	return func(l *launch) (string, error) {
+// bound sets one limit, soft and hard alike: the Go runtime ignores the signals
+// of the soft ones. A hard limit the host has itself is never raised.
+func bound(resource int, of func(Limits) int64) func(*launch, *program) (*Error, error) {
+	return func(l *launch, p *program) (*Error, error) {
 		want := of(l.spec.Limits)
 		if want == 0 {
-			return notAsked, nil
+			return skip(notAsked), nil
 		}
 		value := uint64(max(want, 0))
 		var have unix.Rlimit
-		err := unix.Prlimit(l.pid, resource, &unix.Rlimit{Cur: value, Max: value}, &have)
-		if err == unix.EPERM && unix.Prlimit(l.pid, resource, nil, &have) == nil && have.Max < value {
-			err = nil // it was refused because it would have raised the limit
+		if err := unix.Getrlimit(resource, &have); err != nil {
+			return nil, &Error{Place: "limits", What: "resource limit " + strconv.Itoa(resource) + " could not be read", Err: err}
 		}
-		if err == nil && have.Max < value {
-			err = unix.Prlimit(l.pid, resource, &unix.Rlimit{Cur: have.Max, Max: have.Max}, nil)
+		value = min(value, have.Max)
+		p.add(unix.SYS_PRLIMIT64, 0, uintptr(resource), keep(p, &unix.Rlimit{Cur: value, Max: value}), 0)
+		return nil, nil
+	}
+}
+
+// boundProcesses holds the program to its number of threads and processes where
+// they are counted by themselves: in a user namespace, or under a user of its own.
+func boundProcesses(l *launch, p *program) (*Error, error) {
+	if l.spec.Limits.Processes != 0 && l.uid == 0 && l.ns == nil {
+		if os.Geteuid() == 0 {
+			return skip("the kernel does not hold user 0 to it"), nil
 		}
-		if err != nil {
-			return "", &Error{Place: "limits", What: "resource limit " + strconv.Itoa(resource) + " could not be set", Fix: "allow prlimit64 where the host runs", Err: err}
+		return skip("without a user namespace it counts the user's other processes"), nil
+	}
+	return bound(unix.RLIMIT_NPROC, func(l Limits) int64 { return int64(l.Processes) })(l, p)
+}
+
+// dropCapabilities leaves the program no privilege, in its namespaces as outside.
+func dropCapabilities(l *launch, p *program) (*Error, error) {
+	if l.spec.Profile == Plain {
+		return skip(plainProgram), nil
+	}
+	header := keep(p, &unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3})
+	p.add(unix.SYS_CAPSET, header, keep(p, &[2]unix.CapUserData{}))
+	return nil, nil
+}
+
+func noNewPrivileges(_ *launch, p *program) (*Error, error) {
+	p.add(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+	return nil, nil
+}
+
+// dieWithHost has the kernel kill the program when the host's forking thread
+// ends. Should the host have died before, its end of the output pipe is closed
+// by now, for a process closes its files before its children are told.
+func dieWithHost(_ *launch, p *program) (*Error, error) {
+	p.add(unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0)
+	look := p.add(unix.SYS_PPOLL, keep(p, &unix.PollFd{Fd: 2}), 1, keep(p, &unix.Timespec{}), 0, 0)
+	p.zero(look) // an error on the pipe: nobody reads it
+	return nil, nil
+}
+
+// restrictFiles holds the program to the paths of its Spec, or to none.
+func restrictFiles(l *launch, p *program) (*Error, error) {
+	if l.spec.Profile == Plain {
+		return skip(plainProgram), nil
+	}
+	if err := landlocked().err; err != nil {
+		return err.(*Error), nil
+	}
+	p.add(unix.SYS_LANDLOCK_RESTRICT_SELF, rulesetAt, 0)
+	p.add(unix.SYS_CLOSE, rulesetAt)
+	l.note = landlocked().detail()
+	return nil, nil
+}
+
+// clearHeritage enters the working directory, gives every signal its default
+// again and blocks none: exec would keep what the host ignores and blocks.
+func clearHeritage(l *launch, p *program) (*Error, error) {
+	l.enter = p.add(unix.SYS_CHDIR, p.text(l.spec.Dir))
+	byDefault, nothing := keep(p, &[4]uint64{}), keep(p, &unix.Sigset_t{}) // a struct sigaction of the kernel's, all zero
+	for signal := uintptr(1); signal <= signals; signal++ {
+		if signal != uintptr(unix.SIGKILL) && signal != uintptr(unix.SIGSTOP) {
+			p.add(unix.SYS_RT_SIGACTION, signal, byDefault, 0, signalBytes)
 		}
-		return "", nil
 	}
+	p.add(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, nothing, 0, signalBytes)
+	return nil, nil
 }
 
-// processesUnbound says why there is no bound on processes before there is a
-// user namespace to count them in.
-func processesUnbound(*launch) (string, error) {
-	if os.Getuid() == 0 {
-		return "the kernel does not hold user 0 to it", nil
-	}
-	return "without a user namespace it counts the user's other processes", nil
-}
-
-// noNewPrivileges marks the forking thread, from which every child inherits it.
-func noNewPrivileges(*launch) (string, error) {
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return "", &Error{Place: "no new privileges", What: "refused", Err: err}
-	}
-	return "", nil
-}
-
-// dieWithHost is in force from before exec, when the host may already die.
-func dieWithHost(l *launch) (string, error) {
-	l.sys.Pdeathsig = syscall.SIGKILL
-	return "", nil
-}
-
-// dieWithTracer covers the moment between the stop and the letting go: a tracer
-// that dies would otherwise let the program run on without its limits.
-func dieWithTracer(l *launch) (string, error) {
-	if !l.tracing {
-		return "", nil
-	}
-	if err := unix.PtraceSetOptions(l.pid, unix.PTRACE_O_EXITKILL); err != nil {
-		return "", &Error{Place: "death signal", What: "the stopped program could not be tied to the host", Err: err}
-	}
-	return "", nil
-}
+const (
+	signals     = 64
+	signalBytes = signals / 8
+)

@@ -4,6 +4,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -76,9 +77,17 @@ func main() {
 	case "sleep":
 		fmt.Println("ready")
 		time.Sleep(time.Hour)
+	case "session": // leave a process behind that is out of the group's reach
+		c := exec.Command(os.Args[0], "parent")
+		c.Stdout, c.Stderr, c.SysProcAttr = os.Stdout, os.Stderr, &syscall.SysProcAttr{Setsid: true}
+		if err := c.Start(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(8)
+		}
+		time.Sleep(time.Hour)
 	case "family":
 		// A child and a grandchild that only sleep; their identifiers on stdout.
-		c := exec.Command("/proc/self/exe", "parent")
+		c := exec.Command(os.Args[0], "parent")
 		c.Stdout, c.Stderr = os.Stdout, os.Stderr
 		if err := c.Start(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -90,7 +99,7 @@ func main() {
 		}
 		time.Sleep(time.Hour)
 	case "parent":
-		c := exec.Command("/proc/self/exe", "sleep")
+		c := exec.Command(os.Args[0], "sleep")
 		c.Stderr = os.Stderr
 		if err := c.Start(); err != nil {
 			os.Exit(8)
@@ -110,10 +119,38 @@ func main() {
 				os.Exit(6)
 			}
 		}
+	case "socket":
+		_, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+		give(err)
+	case "cat":
+		text, err := os.ReadFile(os.Args[2])
+		give(err)
+		os.Stdout.Write(text)
+	case "create":
+		f, err := os.OpenFile(os.Args[2], os.O_WRONLY|os.O_CREATE, 0o644)
+		give(err)
+		give(f.Close())
+	case "copy and run": // itself
+		text, err := os.ReadFile(os.Args[0])
+		give(err)
+		give(os.WriteFile(os.Args[2], text, 0o755))
+		err = exec.Command(os.Args[2], "exit", "4").Run()
+		if exit := (&exec.ExitError{}); errors.As(err, &exit) {
+			os.Exit(exit.ExitCode())
+		}
+		give(err)
 	case "echo":
 		b := make([]byte, 64)
 		n, _ := syscall.Read(3, b)
 		syscall.Write(3, b[:n])
+	}
+}
+
+// give up with a status that says which kind of thing went wrong.
+func give(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(8)
 	}
 }
 

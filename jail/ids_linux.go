@@ -1,0 +1,106 @@
+//go:build amd64 || arm64
+
+package jail
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// Where the host is root, every launch runs as a user and group of its own, out
+// of a block of numbers that no account has. The numbers are above those that
+// systemd gives to containers (524,288 to 1,879,048,191) and below those that
+// are negative to some programs.
+const (
+	idFirst = 1_879_048_192
+	idLast  = 1<<31 - 2
+	// idBlock is the size of one host's block: more satellites than a host runs
+	// at a time.
+	idBlock = 4096
+)
+
+// ids are the users that launches run as.
+type ids struct {
+	// base is the first number of the block, as the host sees it. Inside the
+	// user namespace the block begins at 0, which no launch gets.
+	base int
+	next atomic.Uint32
+	// own says that there is no block: launches keep the host's own user.
+	own bool
+	why string // no block, although the host is root
+}
+
+// take is the next user, as the host sees it and as the namespace does.
+func (i *ids) take() (outside, inside int) {
+	n := 1 + int(i.next.Add(1)-1)%(idBlock-1)
+	return i.base + n, n
+}
+
+// hostIDs are those of this process.
+var hostIDs = sync.OnceValue(newIDs)
+
+// newIDs chooses a block among the numbers that are mapped here: in a container
+// with a user namespace of its own the high ones are not.
+func newIDs() *ids {
+	if os.Geteuid() != 0 {
+		return &ids{own: true}
+	}
+	users, err := mapped("/proc/self/uid_map")
+	groups, err2 := mapped("/proc/self/gid_map")
+	if err = errors.Join(err, err2); err != nil {
+		return &ids{own: true, why: "the host's user map cannot be read: " + err.Error()}
+	}
+	var seed [4]byte
+	_, _ = rand.Read(seed[:])
+	pick := int(binary.NativeEndian.Uint32(seed[:]) >> 1)
+	if holds(users, idFirst, idLast) && holds(groups, idFirst, idLast) {
+		return &ids{base: idFirst + pick%((idLast-idFirst)/idBlock)*idBlock}
+	}
+	// The top of what is mapped, if that is more than the accounts of a system.
+	for _, u := range users {
+		last := u.first + u.size - 1
+		if u.size > 2*idBlock && last < idLast && holds(groups, last-idBlock, last) {
+			return &ids{base: last - idBlock}
+		}
+	}
+	return &ids{own: true, why: "too few user numbers are mapped where the host runs"}
+}
+
+type idRange struct{ first, size int }
+
+// mapped are the ranges of numbers that mean something here.
+func mapped(path string) ([]idRange, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var list []idRange
+	for line := range strings.Lines(string(text)) {
+		fields := strings.Fields(line)
+		if len(fields) != 3 {
+			return nil, errors.New("a line of " + path + " has not three numbers")
+		}
+		first, err1 := strconv.Atoi(fields[0])
+		size, err2 := strconv.Atoi(fields[2])
+		if err := errors.Join(err1, err2); err != nil {
+			return nil, err
+		}
+		list = append(list, idRange{first, size})
+	}
+	return list, nil
+}
+
+func holds(list []idRange, first, last int) bool {
+	for _, r := range list {
+		if r.first <= first && last < r.first+r.size {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,57 @@
+//go:build amd64 || arm64
+
+package jail
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// mounts are the paths of a build's root, the outer ones first.
+func (l *launch) mounts() []*mount {
+	var list []*mount
+	add := func(path string, attributes uint64) {
+		info, err := os.Stat(path)
+		list = append(list, &mount{path: path, attributes: attributes, file: err == nil && !info.IsDir()})
+	}
+	for _, path := range l.spec.ReadOnly {
+		add(path, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
+	}
+	for _, path := range l.spec.Writable {
+		attributes := uint64(unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV)
+		if l.spec.Profile != Test {
+			attributes |= unix.MOUNT_ATTR_NOEXEC
+		}
+		add(path, attributes)
+	}
+	add(os.DevNull, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NOEXEC)
+	slices.SortStableFunc(list, func(a, b *mount) int { return strings.Compare(a.path, b.path) })
+	return list
+}
+
+// give hands what the program may write to the user it was made, where the host
+// is root. What is in it is the caller's, fresh or left by
+// an earlier program of the same kind, and no link is followed.
+func (l *launch) give() error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	for _, dir := range l.spec.Writable {
+		root, err := os.OpenRoot(dir)
+		if err == nil {
+			err = fs.WalkDir(root.FS(), ".", func(path string, _ fs.DirEntry, err error) error {
+				return errors.Join(err, root.Lchown(path, l.uid, l.uid))
+			})
+			err = errors.Join(err, root.Close())
+		}
+		if err != nil {
+			return &Error{Place: layerUser, What: quoted(dir) + " could not be given to the user the program runs as", Err: err}
+		}
+	}
+	return nil
+}
