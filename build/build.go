@@ -4,14 +4,19 @@
 // bit for bit the same for the same root and toolchain, wherever and whoever builds, so an [Artifact] is kept under a key
 // made of everything that can change it and is built once.
 //
-// The package does not vet: it bounds what a compiler run may take, and it trusts nothing that the run leaves behind but
-// the one file it asked for, after checking that.
+// The package does not vet: it bounds what a compiler run may take and reach, and it trusts nothing that the run leaves
+// behind but the one file it asked for, which is copied out and checked as a stranger's.
+//
+// A compiler run reaches the toolchain, the root it builds and a Go build cache, all of them to read, and one directory
+// of its own to write. Which of these walls stood is in the [Artifact]'s report.
 //
 // Invariants:
 //
-//   - A satellite that is returned is static, and declares what the caller wanted.
+//   - A satellite that is returned is static, declares what the caller wanted, and is a file that only the caller's user
+//     has ever held.
 //   - No build of an extension writes where another build reads: the Go build cache is filled by a build of our own
-//     packages alone, and an extension's build gets a view of it that is thrown away.
+//     packages alone, and an extension's build has it read-only. Where no file system wall stands, what a build did to
+//     the cache is looked for afterwards.
 //   - The staging directory of a build is gone when Build returns, on every path. What a killed process left is removed
 //     by the next build.
 //   - A kept artifact is renamed into place whole, and its digest is checked every time it is used.
@@ -27,7 +32,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/loomext/loomext/gen"
@@ -113,9 +117,9 @@ type Artifact struct {
 	Key string
 }
 
-// Build compiles the root, or finds the artifact that an earlier build of the same inputs made. The artifact's
-// declaration equals want. An error is an *[Error], or a *[jail.Error] where
-// the compiler could not be run, or wraps the cause of ctx's end.
+// Build compiles the root, or finds the artifact that an earlier build of the same inputs made behind the walls that are
+// demanded. The artifact's declaration equals want. An error is an *[Error], or a *[jail.Error] where the compiler could
+// not be run, or wraps the cause of ctx's end.
 func (b *Builder) Build(ctx context.Context, root *vendorize.Root, want gen.Declaration) (Artifact, error) {
 	cache, err := b.open()
 	if err != nil {
@@ -133,6 +137,9 @@ func (b *Builder) Build(ctx context.Context, root *vendorize.Root, want gen.Decl
 	defer unlock()
 
 	switch a, err := cache.lookup(key); {
+	case err == nil && !b.Jail.BestEffort && !a.Report.Level.Default():
+		// Whoever accepted fewer walls did it for one build, not for those who find what it made.
+		b.say(fmt.Sprintf("cache: the kept satellite %.12s… was built behind fewer walls (level %q); building it anew", key, a.Report.Level))
 	case err == nil:
 		if err := declares(a.Path, want); err != nil {
 			return Artifact{}, err
@@ -156,10 +163,7 @@ func (b *Builder) Rebuild(ctx context.Context, root *vendorize.Root, want gen.De
 	if err != nil {
 		return "", err
 	}
-	a, err := b.compile(ctx, cache, toolchain, root, want, func(s *stage, a Artifact) (_ Artifact, err error) {
-		a.Digest, a.Size, err = FileDigest(s.path(outputName))
-		return a, err
-	})
+	a, err := b.compile(ctx, cache, toolchain, root, want, func(_ *stage, a Artifact) (Artifact, error) { return a, nil })
 	return a.Digest, err
 }
 
@@ -175,76 +179,37 @@ func (b *Builder) compile(ctx context.Context, cache *cache, t Toolchain, root *
 	}
 	defer func() { err = errors.Join(err, stage.remove()) }()
 
-	view, err := trusted.view(stage)
-	if err != nil {
-		return Artifact{}, err
-	}
-	if err := root.WriteSharing(stage.path("root"), trusted.vendor()); err != nil {
+	if err := root.WriteSharing(stage.path(rootDir), trusted.vendor()); err != nil {
 		return Artifact{}, storage(err)
 	}
-	report, runErr := b.run(ctx, t, b.bounds.filled(), stage, view, trusted.vendor())
-	if err := trusted.check(); err != nil {
-		return Artifact{}, err
+	if err := neverIndexed(stage.path(rootDir)); err != nil {
+		return Artifact{}, storage(err)
+	}
+	report, runErr := b.runOnTrusted(ctx, t, stage, trusted)
+	if !stands(report, layerTree) {
+		if err := trusted.check(); err != nil {
+			return Artifact{}, err
+		}
 	}
 	if runErr != nil {
 		return Artifact{}, runErr
 	}
-	out := stage.path(outputName)
-	if err := CheckELF(out); err != nil {
+	a, err := stage.take(b.bounds.filled().file)
+	if err != nil {
 		return Artifact{}, err
 	}
-	if err := declares(out, want); err != nil {
+	if err := CheckELF(a.Path); err != nil {
 		return Artifact{}, err
 	}
-	return finish(stage, Artifact{Toolchain: t.Version, Env: recordedEnv(), Flags: flags(), Report: report})
+	if err := declares(a.Path, want); err != nil {
+		return Artifact{}, err
+	}
+	a.Toolchain, a.Env, a.Flags, a.Report = t.Version, recordedEnv(), flags(), report
+	return finish(stage, a)
 }
 
 // outputName is the satellite's file, in a stage and in the cache.
 const outputName = "loom_satellite"
-
-// run starts the one go build of a stage and waits for it. What is readable is beside the stage and the toolchain.
-func (b *Builder) run(ctx context.Context, t Toolchain, bound bounds, stage *stage, goCache string, readable ...string) (jail.Report, error) {
-	limited, cancel := context.WithTimeout(ctx, bound.wall)
-	defer cancel()
-	root := stage.path("root")
-	command, err := jail.Start(limited, jail.Spec{
-		Path:      t.Go,
-		Args:      append(append([]string{"build"}, flags()...), "-o", stage.path(outputName), "./"+vendorize.SatelliteDir),
-		Env:       environment(t, goCache, stage.path("tmp")),
-		Dir:       root,
-		StderrCap: stderrLimit,
-		ReadOnly:  append([]string{t.GoRoot, root}, readable...),
-		Writable:  []string{stage.dir},
-		Profile:   jail.Build,
-		Limits: jail.Limits{
-			CPU: bound.cpu, DataBytes: bound.data, AddressBytes: bound.address, FileBytes: bound.file, Descriptors: descriptorLimit,
-		},
-	}, b.Jail)
-	if err != nil {
-		return jail.Report{}, err
-	}
-	if b.Jailed != nil {
-		b.Jailed(command.Report())
-	}
-	exit, err := command.Wait()
-	// The stage's name is of no use to anyone once it is gone; paths are told from the root.
-	said := strings.ReplaceAll(strings.ReplaceAll(command.Stderr(), root+"/", ""), stage.dir+"/", "")
-	switch {
-	case ctx.Err() != nil:
-		return command.Report(), fmt.Errorf("compile: stopped: %w", context.Cause(ctx))
-	case limited.Err() != nil:
-		return command.Report(), &Error{
-			What:   fmt.Sprintf("the build took longer than its bound of %s and was ended", bound.wall),
-			Fix:    lookForBomb,
-			Stderr: said,
-		}
-	case err != nil:
-		return command.Report(), err
-	case !exit.OK():
-		return command.Report(), explain(said, exit, bound)
-	}
-	return command.Report(), nil
-}
 
 // declares holds the declaration in a satellite against the one it must have.
 func declares(satellite string, want gen.Declaration) error {

@@ -23,6 +23,12 @@ import (
 var shared string
 
 func TestMain(m *testing.M) {
+	if os.Getenv(withoutNamespaces) != "" {
+		if err := forbidNamespaces(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
 	if os.Getenv(childVariable) != "" {
 		os.Exit(child())
 	}

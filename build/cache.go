@@ -28,9 +28,21 @@ const (
 	locksDir     = "locks"
 )
 
+// The parts of a stage.
+const (
+	rootDir     = "root"     // the build root, which a compiler run reads
+	workDir     = "work"     // what a compiler run may write: the satellite it makes, and
+	tmpDir      = "tmp"      // in it the go command's temporary directory
+	freshDir    = "gocache"  // and, where a trusted cache is filled, that cache
+	artifactDir = "artifact" // the satellite once it was taken out of work, and its record
+)
+
 const (
 	privateDir = 0o700
-	metaName   = "meta.json"
+	// A trusted cache is read by builds, which as user 0 run as another user.
+	readOnlyDir  = 0o555
+	readOnlyFile = 0o444
+	metaName     = "meta.json"
 	// maxMeta bounds what is read of a meta.json, which takes about 2 KiB.
 	maxMeta = 64 << 10
 	// lockPoll is how often a waiting build looks whether the one before it is done.
@@ -52,7 +64,12 @@ func openCache(dir string) (*cache, error) {
 			return nil, storage(err)
 		}
 	}
-	return &cache{dir: dir}, nil
+	// A build finds the cache where it is, not by way of links that its tree does not have.
+	resolved, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil, storage(err)
+	}
+	return &cache{dir: resolved}, nil
 }
 
 func (c *cache) path(parts ...string) string {
@@ -93,13 +110,15 @@ func (c *cache) stage(ctx context.Context) (*stage, error) {
 	if ok, err := s.lock.TryLock(); err != nil || !ok {
 		return nil, storage(errors.Join(err, fmt.Errorf("lock %s.lock", dir)))
 	}
-	if err := errors.Join(os.Mkdir(dir, privateDir), os.Mkdir(s.path("tmp"), privateDir)); err != nil {
+	if err := errors.Join(os.Mkdir(dir, privateDir), os.Mkdir(s.path(workDir), privateDir), os.Mkdir(s.path(workDir, tmpDir), privateDir)); err != nil {
 		return nil, errors.Join(storage(err), s.remove())
 	}
 	return s, nil
 }
 
-func (s *stage) path(name string) string { return filepath.Join(s.dir, name) }
+func (s *stage) path(parts ...string) string {
+	return filepath.Join(append([]string{s.dir}, parts...)...)
+}
 
 // remove leaves nothing of the stage. The lock file goes while the lock is held.
 func (s *stage) remove() error {
@@ -129,21 +148,6 @@ func (c *cache) sweep() {
 		}
 		l.Unlock()
 	}
-}
-
-// removeAll removes a tree also where its directories are read-only, as a trusted Go cache's are.
-func removeAll(dir string) error {
-	err := os.RemoveAll(dir)
-	if err == nil || !errors.Is(err, os.ErrPermission) {
-		return err
-	}
-	filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if d != nil && d.IsDir() {
-			os.Chmod(path, privateDir)
-		}
-		return nil
-	})
-	return os.RemoveAll(dir)
 }
 
 // meta is what stands beside a kept satellite.
@@ -197,25 +201,17 @@ func (c *cache) lookup(key string) (Artifact, error) {
 	}, nil
 }
 
-// keep renames the stage's output into the cache, with its record. The key's lock is held.
+// keep renames what was taken from a stage into the cache, with its record. The key's lock is held.
 func (c *cache) keep(s *stage, key string, a Artifact) (Artifact, error) {
-	out := s.path(outputName)
-	digest, size, err := FileDigest(out)
-	if err != nil {
-		return Artifact{}, storage(err)
-	}
-	a.Digest, a.Size, a.Key = digest, size, key
+	a.Key = key
 	text, err := json.MarshalIndent(meta{
-		Format: formatVersion, Key: key, Digest: digest, Size: size, Toolchain: a.Toolchain, Env: a.Env, Flags: a.Flags, Report: a.Report,
+		Format: formatVersion, Key: key, Digest: a.Digest, Size: a.Size, Toolchain: a.Toolchain, Env: a.Env, Flags: a.Flags, Report: a.Report,
 	}, "", "  ")
 	if err != nil {
 		return Artifact{}, storage(err)
 	}
-	whole, target := s.path("artifact"), c.path(artifactsDir, key)
+	whole, target := s.path(artifactDir), c.path(artifactsDir, key)
 	err = errors.Join(
-		os.Mkdir(whole, privateDir),
-		os.Chmod(out, 0o555),
-		os.Rename(out, filepath.Join(whole, outputName)),
 		os.WriteFile(filepath.Join(whole, metaName), append(text, '\n'), 0o644),
 		removeAll(target), // a damaged one
 	)

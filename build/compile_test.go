@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/loomext/loomext/jail"
 )
@@ -82,10 +83,16 @@ func TestExplainingWhatTheGoCommandWrote(t *testing.T) {
 		{"vendored code", "vendor/github.com/loomext/loomext/prelude/ext/ext.go:3:4: oh\n", failed,
 			"compile: vendor/github.com/loomext/loomext/prelude/ext/ext.go:3:4: (in loomext's own code) oh; this is a fault of loomext or of the Go installation, report it"},
 		{"escapes for a terminal", "tool/a.go:1:2: undefined: \x1b[2J\u202e\xff\n", failed, `compile: tool/a.go:1:2: undefined: \x1b[2J\u202e` + "\ufffd"},
-		{"the compiler's end at its bound", "example.com/x/tool: /go/pkg/tool/compile: signal: killed\n", failed,
+		{"the compiler's end at its bound", "example.com/x/tool: /go/pkg/tool/compile: signal: killed\n", jail.Exit{Code: 1, CPU: cpuLimit},
 			"compile: the compiler was ended at its bound of 1m0s of processor time; " + lookForBomb},
 		{"the go command's own end", "", jail.Exit{Code: -1, Signal: "SIGKILL", Bound: jail.BoundCPU},
 			"compile: the compiler was ended at its bound of 1m0s of processor time; " + lookForBomb},
+		{"the compiler's end before its bound", "example.com/x/tool: /go/pkg/tool/compile: signal: killed\n", jail.Exit{Code: 1, CPU: time.Second},
+			"compile: the compiler was killed by the system, as it does when memory runs out; free some memory, or " + lookForBomb},
+		{"a call that the filter refused", "", jail.Exit{Code: -1, Signal: "SIGKILL", Bound: jail.BoundSystemCall, Call: "socket"},
+			"compile: the compiler was ended for the system call socket, which a build may not make; build with a version of Go that this loomext knows, or look at what the extension does to the compiler"},
+		{"one that nobody saw", "example.com/x/tool: /go/pkg/tool/compile: signal: bad system call\n", failed,
+			"compile: the compiler was ended for a system call, which a build may not make; build with a version of Go that this loomext knows, or look at what the extension does to the compiler"},
 		{"no memory", "# x/tool\nfatal error: runtime: out of memory\n\ngoroutine 1\n", failed,
 			"compile: the compiler needs more than its bound of 2048 MiB of memory; " + lookForBomb},
 		{"no room", "# x/tool\ncompile: write /x/_pkg_.a: no space left on device\n", failed,

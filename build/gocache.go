@@ -17,19 +17,25 @@ import (
 )
 
 // A trusted Go build cache holds the compiled preludes and standard library, and nothing that any extension's build
-// wrote. A build gets a view: a directory of hard links to its files, where the go command may add entries of its own.
+// wrote. A build has it as its Go cache, read-only.
 //
 // Go spreads its entries over 256 directories, but names each by its whole hash. So a cache here has one directory of
-// entries and 256 symbolic links to it: making 256 directories costs more than linking every file.
+// entries and 256 symbolic links to it: whether it holds what was filled is then one directory to read.
 //
 // Beside the entries stands the vendor directory that they were compiled from. The roots of builds link to it.
 const (
 	entriesDir = "all"
 	vendorName = "vendor"
 	indexName  = "index.json"
+	trimName   = "trim.txt"
+	readmeName = "README" // where it is missing, the go command writes its own
 	// maxIndex bounds what is read of an index, which takes about 100 KiB.
 	maxIndex = 8 << 20
 )
+
+const readme = `What loomext compiled of Go's standard library and of its own packages, once for each
+toolchain. It may be removed whenever no build is running, and costs a slower build then.
+`
 
 // untouched is the modification time of every trusted file. It lies in the future, so that the go command does not
 // refresh it when it uses the entry (it does so for times more than an hour ago); any write moves it.
@@ -53,7 +59,7 @@ func (b *Builder) trusted(ctx context.Context, c *cache, t Toolchain) (*trusted,
 	std := slices.Clone(b.Std)
 	slices.Sort(std)
 	std = slices.Compact(std)
-	parts := append([]string{formatVersion, "gocache", t.Version, t.Stamp, t.GoRoot, vendorize.Digest()}, recordedEnv()...)
+	parts := append([]string{formatVersion, "gocache/2", t.Version, t.Stamp, t.GoRoot, vendorize.Digest()}, recordedEnv()...)
 	parts = append(append(parts, flags()...), std...)
 	key := keyOf(parts)
 	unlock, err := c.lock(ctx, "gocache", key)
@@ -66,6 +72,7 @@ func (b *Builder) trusted(ctx context.Context, c *cache, t Toolchain) (*trusted,
 	have, err := openTrusted(dir)
 	if err == nil {
 		touch(dir)
+		have.notYetTrimmed()
 		return have, nil
 	}
 	if !errors.Is(err, os.ErrNotExist) {
@@ -103,14 +110,18 @@ func openTrusted(dir string) (*trusted, error) {
 			return nil, fmt.Errorf("%w: its index names %.80q", errDamaged, e.Name)
 		}
 	}
-	return t, t.verify()
+	if err := t.verify(); err != nil {
+		return nil, err
+	}
+	return t, nil
 }
 
-// verify stats every entry, which notices truncation and any write that did not forge the time back, and reads the vendor
-// directory. A compiler that was made to run code of its own is for the jail to hold.
+// verify stats every entry, which notices truncation and any write that did not forge the time back, removes entries that
+// were added, and reads the vendor directory.
 func (t *trusted) verify() error {
+	entries := filepath.Join(t.dir, entriesDir)
 	for _, e := range t.index {
-		info, err := os.Lstat(filepath.Join(t.dir, entriesDir, e.Name))
+		info, err := os.Lstat(filepath.Join(entries, e.Name))
 		switch {
 		case err != nil:
 			return fmt.Errorf("%w: %v", errDamaged, err)
@@ -118,17 +129,49 @@ func (t *trusted) verify() error {
 			return fmt.Errorf("%w: %s was changed", errDamaged, e.Name)
 		}
 	}
+	if err := t.prune(entries); err != nil {
+		return fmt.Errorf("%w: %v", errDamaged, err)
+	}
 	if err := vendorize.CheckVendor(t.vendor()); err != nil {
 		return fmt.Errorf("%w: %v", errDamaged, err)
 	}
 	return nil
 }
 
+// prune removes the entries that are not in the index. Without a wall, the go command of user 0 adds what it compiled, and
+// never misses it again.
+func (t *trusted) prune(entries string) error {
+	f, err := os.Open(entries)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	names, err := f.Readdirnames(-1)
+	if err != nil || len(names) == len(t.index) {
+		return err
+	}
+	// Another build may be reading it meanwhile, as another user.
+	if err := os.Chmod(entries, 0o755); err != nil {
+		return err
+	}
+	known := make(map[string]bool, len(t.index))
+	for _, e := range t.index {
+		known[e.Name] = true
+	}
+	for _, name := range names {
+		if !known[name] {
+			err = errors.Join(err, removeAll(filepath.Join(entries, name)))
+		}
+	}
+	return errors.Join(err, os.Chmod(entries, readOnlyDir))
+}
+
 // vendor is the vendor directory for roots to share.
 func (t *trusted) vendor() string { return filepath.Join(t.dir, vendorName) }
 
-// check is verify after an extension's build had a view: if that changed a trusted entry, the cache is thrown away and
-// what was built is not used.
+// check is verify after an extension's build that the file system wall did not hold off the cache: if a trusted entry was
+// changed, the cache is thrown away and what was built is not used. Behind the wall there is nothing to look for, and the
+// look would cost every build what it costs before it: some milliseconds.
 func (t *trusted) check() error {
 	err := t.verify()
 	if err == nil {
@@ -141,39 +184,15 @@ func (t *trusted) check() error {
 	}
 }
 
-// view makes the build's own Go cache in a stage and returns its path.
-func (t *trusted) view(s *stage) (string, error) {
-	dir := s.path("gocache")
-	entries := filepath.Join(dir, entriesDir)
-	if err := errors.Join(os.Mkdir(dir, privateDir), os.Mkdir(entries, privateDir)); err != nil {
-		return "", storage(err)
+// notYetTrimmed says in a cache that its old entries were looked for just now. The go command believes it for a day, and
+// would otherwise go through all entries at the end of every build, to remove none of them.
+func (t *trusted) notYetTrimmed() {
+	f, err := os.OpenFile(filepath.Join(t.dir, trimName), os.O_WRONLY, 0)
+	if err != nil {
+		return // a cache on a read-only disk costs that time
 	}
-	for i := range 256 {
-		fan := fmt.Sprintf("%02x", i)
-		// A hard link to a symbolic link costs a twentieth of a new one.
-		if os.Link(filepath.Join(t.dir, fan), filepath.Join(dir, fan)) == nil {
-			continue
-		}
-		if err := os.Symlink(entriesDir, filepath.Join(dir, fan)); err != nil {
-			return "", storage(err)
-		}
-	}
-	for _, e := range t.index {
-		from, to := filepath.Join(t.dir, entriesDir, e.Name), filepath.Join(entries, e.Name)
-		if os.Link(from, to) == nil {
-			continue
-		}
-		// A file system without hard links, or with too many to one file.
-		if err := copyFile(from, to); err != nil {
-			return "", storage(err)
-		}
-	}
-	return dir, storage(notYetTrimmed(dir))
-}
-
-// notYetTrimmed keeps the go command from searching a cache for old entries when it closes it.
-func notYetTrimmed(dir string) error {
-	return os.WriteFile(filepath.Join(dir, "trim.txt"), fmt.Append(nil, time.Now().Unix()), 0o644)
+	defer f.Close()
+	fmt.Fprint(f, time.Now().Unix()) // over a time of as many digits, so that a reader sees one or the other
 }
 
 // fill compiles our own packages and the given standard ones into a new cache and renames it to dir.
@@ -187,10 +206,13 @@ func (b *Builder) fill(ctx context.Context, c *cache, t Toolchain, std []string,
 	if err != nil {
 		return err
 	}
-	if err := root.WriteTo(stage.path("root")); err != nil {
+	if err := root.WriteTo(stage.path(rootDir)); err != nil {
 		return storage(err)
 	}
-	fresh := stage.path("gocache")
+	if err := neverIndexed(stage.path(rootDir)); err != nil {
+		return storage(err)
+	}
+	fresh := stage.path(workDir, freshDir)
 	if err := errors.Join(os.Mkdir(fresh, privateDir), os.Mkdir(filepath.Join(fresh, entriesDir), privateDir)); err != nil {
 		return storage(err)
 	}
@@ -199,13 +221,17 @@ func (b *Builder) fill(ctx context.Context, c *cache, t Toolchain, std []string,
 			return storage(err)
 		}
 	}
-	if err := notYetTrimmed(fresh); err != nil {
-		return storage(err)
-	}
-	if _, err := b.run(ctx, t, bounds{wall: fillLimit}.filled(), stage, fresh); err != nil {
+	env := environment(t, fresh, stage.path(workDir, tmpDir))
+	if _, err := b.run(ctx, t, bounds{wall: fillLimit}.filled(), stage, env); err != nil {
+		if closed := t.closed(); closed != nil {
+			return closed
+		}
 		return fmt.Errorf("compiling the preludes and the standard library, before any extension: %w", err)
 	}
-	if err := os.Rename(filepath.Join(stage.path("root"), "vendor"), filepath.Join(fresh, vendorName)); err != nil {
+	if err := reclaim(fresh); err != nil {
+		return storage(err)
+	}
+	if err := os.Rename(stage.path(rootDir, vendorName), filepath.Join(fresh, vendorName)); err != nil {
 		return storage(err)
 	}
 	if err := seal(fresh); err != nil {
@@ -214,7 +240,30 @@ func (b *Builder) fill(ctx context.Context, c *cache, t Toolchain, std []string,
 	if err := os.Rename(fresh, dir); err != nil {
 		return storage(err)
 	}
-	return storage(os.Chmod(dir, 0o555))
+	return storage(os.Chmod(dir, readOnlyDir))
+}
+
+// reclaim makes this process's user the owner of what a compiler run wrote: as user 0, the jail gave its directory to
+// another.
+func reclaim(dir string) error {
+	return filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		return os.Lchown(path, os.Geteuid(), os.Getegid())
+	})
+}
+
+// neverIndexed dates every file of a build root into the future. The go command writes an index of every package whose
+// files are older than a few seconds into its cache, under the path of the build's root: a fill would keep what no
+// build ever reads, and in a build of an extension the write would fail. Files of the future get none.
+func neverIndexed(root string) error {
+	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		return os.Chtimes(path, untouched, untouched)
+	})
 }
 
 // fillRoot is a program that imports all that extensions may.
@@ -258,7 +307,7 @@ func seal(dir string) error {
 			}
 			continue
 		}
-		if err := errors.Join(os.Chmod(path, 0o444), os.Chtimes(path, untouched, untouched)); err != nil {
+		if err := errors.Join(os.Chmod(path, readOnlyFile), os.Chtimes(path, untouched, untouched)); err != nil {
 			return err
 		}
 		index = append(index, indexed{Name: e.Name(), Size: info.Size()})
@@ -272,29 +321,23 @@ func seal(dir string) error {
 			return err
 		}
 		if d.IsDir() {
-			return os.Chmod(path, 0o555)
+			return os.Chmod(path, readOnlyDir)
 		}
-		// The go command writes an index of every package whose files are older than a few seconds, under the path of the
-		// build's root: it would be made for each build and never read. A file of the future gets none.
-		return errors.Join(os.Chmod(path, 0o444), os.Chtimes(path, untouched, untouched))
+		return os.Chmod(path, readOnlyFile)
 	})
-	// What the go command keeps for itself at the top: trim.txt, README.
+	// What the go command keeps for itself at the top.
 	top, readErr := os.ReadDir(dir)
 	for _, e := range top {
 		if e.Type().IsRegular() {
 			err = errors.Join(err, os.Remove(filepath.Join(dir, e.Name())))
 		}
 	}
+	trim := filepath.Join(dir, trimName)
 	return errors.Join(err, readErr,
-		os.WriteFile(filepath.Join(dir, indexName), text, 0o444),
-		os.Chmod(filepath.Join(dir, entriesDir), 0o555),
+		os.WriteFile(filepath.Join(dir, readmeName), []byte(readme), readOnlyFile),
+		os.WriteFile(filepath.Join(dir, indexName), text, readOnlyFile),
+		os.WriteFile(trim, fmt.Append(nil, time.Now().Unix()), 0o644),
+		os.Chmod(trim, 0o644), // whatever the umask is
+		os.Chmod(filepath.Join(dir, entriesDir), readOnlyDir),
 	)
-}
-
-func copyFile(from, to string) error {
-	data, err := os.ReadFile(from)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(to, data, 0o644)
 }

@@ -35,6 +35,9 @@ type Error struct {
 	// Stderr is what the go command wrote, bounded, as it came.
 	Stderr string
 	Err    error
+
+	// nothingCompiled says that the go command gave up before it ran a compiler.
+	nothingCompiled bool
 }
 
 // Finding is one compiler error.
@@ -94,6 +97,7 @@ var position = regexp.MustCompile(`^(?:\./)?([^\s:]+\.go):([0-9]{1,9})(?::([0-9]
 func explain(stderr string, exit jail.Exit, bound bounds) error {
 	e := &Error{Stderr: stderr, Err: errors.New(exit.String())}
 	var rest []string
+	compiled := false // the go command heads what a compiler or the linker said with a line that begins so
 	for line := range strings.Lines(stderr) {
 		line = strings.TrimRight(line, "\r\n")
 		switch m := position.FindStringSubmatch(line); {
@@ -108,7 +112,9 @@ func explain(stderr string, exit jail.Exit, bound bounds) error {
 		case strings.HasPrefix(line, "\t") && len(e.Findings) > 0:
 			last := &e.Findings[len(e.Findings)-1]
 			last.What = printable(last.What + " " + strings.TrimSpace(line))
-		case line == "" || strings.HasPrefix(line, "# "):
+		case strings.HasPrefix(line, "# "):
+			compiled = true
+		case line == "":
 		default:
 			rest = append(rest, strings.TrimSpace(line))
 		}
@@ -119,6 +125,7 @@ func explain(stderr string, exit jail.Exit, bound bounds) error {
 		e.What, e.Fix, e.Findings = what, do, nil
 		return e
 	}
+	e.nothingCompiled = exit.Signal == "" && !compiled
 	if len(e.Findings) == 0 {
 		e.What = "go build failed: " + exit.String()
 		if len(rest) > 0 {
@@ -133,6 +140,14 @@ func explain(stderr string, exit jail.Exit, bound bounds) error {
 func boundOf(said string, exit jail.Exit, bound bounds) (what, do string) {
 	has := func(text string) bool { return strings.Contains(said, text) }
 	switch {
+	case exit.Bound == jail.BoundSystemCall || has("signal: bad system call"):
+		call := "a system call"
+		if exit.Call != "" {
+			call = "the system call " + exit.Call
+		}
+		return "the compiler was ended for " + call + ", which a build may not make", "build with a version of Go that this loomext knows, or look at what the extension does to the compiler"
+	case has("signal: killed") && exit.CPU < bound.cpu/2:
+		return "the compiler was killed by the system, as it does when memory runs out", "free some memory, or " + lookForBomb
 	case exit.Bound == jail.BoundCPU || has("signal: cpu time limit exceeded") || has("signal: CPU time limit exceeded") || has("signal: killed"):
 		return fmt.Sprintf("the compiler was ended at its bound of %s of processor time", bound.cpu), lookForBomb
 	case exit.Bound == jail.BoundMemory || has("out of memory") || has("cannot allocate memory"):

@@ -187,3 +187,11 @@ func TestKilledBuildIsCleanedUpByTheNext(t *testing.T) {
 	}
 	noStages(t, shared)
 }
+
+func copyFile(from, to string) error {
+	data, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, data, 0o644)
+}

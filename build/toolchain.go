@@ -26,7 +26,7 @@ const (
 
 // Toolchain is one installed Go.
 type Toolchain struct {
-	GoRoot string // absolute
+	GoRoot string // absolute, without symbolic links
 	Go     string // the go command in it
 	// Version is what `go env GOVERSION` says, experiments included: "go1.26.8".
 	Version string
@@ -55,10 +55,14 @@ func Probe(ctx context.Context, goCommand string) (Toolchain, error) {
 		// GOFLAGS= counts as unset, so flags in GOROOT's own go.env reach every build.
 		return Toolchain{}, &Error{Place: filepath.Join(env.GOROOT, "go.env"), What: fmt.Sprintf("it sets GOFLAGS=%s, which changes every build", env.GOFLAGS), Fix: "remove that line"}
 	}
-	t := Toolchain{GoRoot: env.GOROOT, Version: env.GOVERSION, Go: filepath.Join(env.GOROOT, "bin", "go"+exeSuffix())}
-	if !filepath.IsAbs(t.GoRoot) {
-		return Toolchain{}, &Error{Place: path, What: fmt.Sprintf("its GOROOT is %q", t.GoRoot), Fix: "repair the Go installation"}
+	if !filepath.IsAbs(env.GOROOT) {
+		return Toolchain{}, &Error{Place: path, What: fmt.Sprintf("its GOROOT is %q", env.GOROOT), Fix: "repair the Go installation"}
 	}
+	// A build finds GOROOT where it is, not by way of links that its tree does not have.
+	if resolved, err := filepath.EvalSymlinks(env.GOROOT); err == nil {
+		env.GOROOT = resolved
+	}
+	t := Toolchain{GoRoot: env.GOROOT, Version: env.GOVERSION, Go: filepath.Join(env.GOROOT, "bin", "go"+exeSuffix())}
 	if _, err := os.Stat(t.Go); err != nil {
 		return Toolchain{}, &Error{Place: t.Go, What: "the go command's GOROOT has no go command: " + err.Error(), Fix: "repair the Go installation", Err: err}
 	}
@@ -161,8 +165,7 @@ func (t Toolchain) stamp() (string, error) {
 		return "", nil
 	}
 	var b strings.Builder
-	tools := filepath.Join(t.GoRoot, "pkg", "tool", runtime.GOOS+"_"+runtime.GOARCH)
-	for _, tool := range []string{t.Go, filepath.Join(tools, "compile"+exeSuffix()), filepath.Join(tools, "link"+exeSuffix()), filepath.Join(tools, "asm"+exeSuffix())} {
+	for _, tool := range t.programs() {
 		info, err := os.Stat(tool)
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return "", storage(err)
@@ -172,6 +175,19 @@ func (t Toolchain) stamp() (string, error) {
 		}
 	}
 	return b.String(), nil
+}
+
+// programs are what a build runs.
+func (t Toolchain) programs() []string {
+	all := []string{t.Go}
+	for _, tool := range []string{"compile", "link", "asm"} {
+		all = append(all, filepath.Join(t.GoRoot, t.toolDir(), tool+exeSuffix()))
+	}
+	return all
+}
+
+func (t Toolchain) toolDir() string {
+	return filepath.Join("pkg", "tool", runtime.GOOS+"_"+runtime.GOARCH)
 }
 
 func exeSuffix() string {
