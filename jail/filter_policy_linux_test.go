@@ -86,7 +86,7 @@ func TestSatelliteVerdicts(t *testing.T) {
 		{"mmap", [6]uint64{0, 4096, 0, 0x22, ^uint64(0)}, allow},
 		{"mmap", [6]uint64{0, 4096, 3, 0x22, 0xffffffff}, allow},
 		{"mmap", [6]uint64{0xc000000000, 4096, 3, 0x32}, allow},
-		{"mmap", [6]uint64{0xc000000000, 4096, 1, 0x4032}, allow},
+		{"mmap", [6]uint64{0xc000000000, 4096, 1, 0x4032}, refused}, // page tables that no limit counts
 		{"mmap", [6]uint64{0, 4096, 4, 0x22}, refused},
 		{"mmap", [6]uint64{0, 4096, 7, 0x22}, refused},
 		{"mmap", [6]uint64{0, 4096, 3 | high, 0x22}, refused},
@@ -107,7 +107,8 @@ func TestSatelliteVerdicts(t *testing.T) {
 		{"mmap", [6]uint64{0x400000001, 4096, 3, 0x32}, allow},
 		{"mmap", [6]uint64{top, 4096, 3, 0x32}, allow},
 
-		{"mprotect", [6]uint64{4096, 4096, 0}, allow},
+		{"mprotect", [6]uint64{4096, 4096, 0}, refused}, // pages that no limit counts
+		{"mprotect", [6]uint64{4096, 4096, 1}, refused},
 		{"mprotect", [6]uint64{4096, 4096, 3}, allow},
 		{"mprotect", [6]uint64{4096, 4096, 4}, refused},
 		{"mprotect", [6]uint64{4096, 4096, 5}, refused},
@@ -123,6 +124,13 @@ func TestSatelliteVerdicts(t *testing.T) {
 		{"madvise", [6]uint64{0, 0, 12}, invalid}, // MADV_MERGEABLE
 		{"madvise", [6]uint64{0, 0, 4 | high}, invalid},
 		{"process_madvise", [6]uint64{}, refused},
+
+		{"clock_gettime", [6]uint64{0}, allow},
+		{"clock_gettime", [6]uint64{11}, allow},
+		{"clock_gettime", [6]uint64{12}, refused},
+		{"clock_gettime", [6]uint64{0xfffffff2}, refused}, // the processor time of process 1
+		{"clock_nanosleep", [6]uint64{1}, allow},
+		{"clock_nanosleep", [6]uint64{^uint64(13)}, refused},
 
 		{"futex", [6]uint64{0, 128}, allow},
 		{"futex", [6]uint64{0, 129}, allow},
@@ -161,6 +169,9 @@ func TestSatelliteVerdicts(t *testing.T) {
 
 		{"tgkill", [6]uint64{1, 5, 23}, allow},
 		{"tgkill", [6]uint64{1, 5, 15}, allow},
+		{"tgkill", [6]uint64{1, 5, 31}, allow},
+		{"tgkill", [6]uint64{1, 5, 32}, refused}, // it would queue
+		{"tgkill", [6]uint64{1, 5, 64}, refused},
 		{"tgkill", [6]uint64{2, 5, 23}, refused},
 		{"tgkill", [6]uint64{1 | high, 5, 23}, refused},
 		{"tgkill", [6]uint64{^uint64(0), 5, 23}, refused},
@@ -191,8 +202,8 @@ func TestSatelliteVerdicts(t *testing.T) {
 
 func TestSatelliteVerdictsAmongOtherProcesses(t *testing.T) {
 	holdVerdicts(t, Satellite, sharing, []verdict{
-		{"tgkill", [6]uint64{1, 5, 23}, allow},
-		{"tgkill", [6]uint64{99, 99, 23}, allow},
+		{"tgkill", [6]uint64{1, 5, 23}, notOwner},
+		{"tgkill", [6]uint64{99, 99, 23}, notOwner},
 		{"tgkill", [6]uint64{1, 5, 23 | high}, refused},
 		{"tgkill", [6]uint64{1, 5, 15}, notOwner},
 		{"tgkill", [6]uint64{1, 5, 6}, notOwner},
@@ -215,7 +226,7 @@ func TestSatelliteAllowsNoOtherCalls(t *testing.T) {
 	always := strings.Fields(`clock_gettime clock_nanosleep close epoll_create1 epoll_ctl epoll_pwait eventfd2 exit exit_group fstat
 		getpid getrandom gettid munmap nanosleep pread64 read restart_syscall rt_sigaction rt_sigprocmask rt_sigreturn
 		sched_yield shutdown sigaltstack write writev`)
-	byArguments := strings.Fields(`arch_prctl clone clone3 execveat fcntl futex ioctl madvise mmap mprotect openat prctl prlimit64 sched_getaffinity tgkill`)
+	byArguments := strings.Fields(`arch_prctl clock_gettime clock_nanosleep clone clone3 execveat fcntl futex ioctl madvise mmap mprotect openat prctl prlimit64 sched_getaffinity tgkill`)
 	for _, c := range []filterParams{owning, sharing} {
 		for _, goarch := range architectures {
 			conv, _ := conventionOf(goarch)

@@ -22,6 +22,8 @@ const (
 	futexWaitPrivate = 128
 	futexWakePrivate = 129
 
+	realTimeSignals = 32 // and above
+
 	archSetFS = 0x1002 // of arch_prctl
 	archGetFS = 0x1003
 )
@@ -35,7 +37,7 @@ func satellitePolicy(goarch string, c filterParams) policy {
 
 	p.add(allow, "read", "pread64", "write", "writev", "close", "fstat", "shutdown",
 		"epoll_create1", "epoll_ctl", "epoll_pwait", "eventfd2")
-	p.add(allow, "nanosleep", "clock_nanosleep", "clock_gettime", "restart_syscall", "sched_yield", "getrandom")
+	p.add(allow, "nanosleep", "restart_syscall", "sched_yield", "getrandom")
 	p.add(allow, "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack")
 	p.add(allow, "getpid", "gettid", "exit", "exit_group", "munmap")
 
@@ -45,6 +47,9 @@ func satellitePolicy(goarch string, c filterParams) policy {
 	p.add(fails(unix.ENOTTY), "ioctl")
 	p.add(fails(unix.ENOSYS), "clone3")
 
+	// Numbers above are the processor clocks of processes, anybody's.
+	p.rule("clock_nanosleep", refuse, on(allow, below(0, unix.CLOCK_TAI+1)))
+	p.rule("clock_gettime", refuse, on(allow, below(0, unix.CLOCK_TAI+1)))
 	p.rule("clone", refuse, on(allow, is(0, cloneThread, cloneThreadTLS)))
 	p.rule("futex", refuse, on(allow, is(1, futexWaitPrivate, futexWakePrivate)))
 	p.rule("sched_getaffinity", refuse, on(allow, is(0, 0)))
@@ -77,11 +82,13 @@ func satellitePolicy(goarch string, c filterParams) policy {
 	return p
 }
 
-// satelliteMemory keeps memory private, without a file behind it and never
-// executable, so that the limit on data counts all of it.
+// satelliteMemory keeps memory private, without a file behind it, never
+// executable, and writable from the first to the last, so that the limit on data counts all of it.
+// A page that was written and then made unwritable would stay and be counted no
+// more, and one that may only be read costs two page tables and was never counted.
 func (p *policy) satelliteMemory(c filterParams) {
 	refuse := answer(c.refuse)
-	private := []condition{only(2, readWrite), bits(3, ^uint64(unix.MAP_FIXED|unix.MAP_NORESERVE), ownMemory)}
+	private := []condition{is(2, unix.PROT_NONE, readWrite), bits(3, ^uint64(unix.MAP_FIXED|unix.MAP_NORESERVE), ownMemory)}
 	cases := []when{on(allow, private...)}
 	if c.empty > 0 {
 		// What lies at the address of the empty path would begin at or below it.
@@ -96,25 +103,24 @@ func (p *policy) satelliteMemory(c filterParams) {
 	// The state of the vDSO's random numbers. Without it they come from getrandom.
 	cases = append(cases, on(fails(unix.EINVAL), is(2, readWrite), is(3, unix.MAP_DROPPABLE|unix.MAP_ANON)))
 	p.rule("mmap", refuse, cases...)
-	p.rule("mprotect", refuse, on(allow, only(2, readWrite)))
+	p.rule("mprotect", refuse, on(allow, is(2, readWrite)))
 	// Advice it is, so a program goes on without. Large pages and shared equal
 	// pages are not for a satellite to ask for.
 	p.rule("madvise", fails(unix.EINVAL), on(allow, is(2, unix.MADV_DONTNEED, unix.MADV_FREE, unix.MADV_NOHUGEPAGE)))
 }
 
 // satelliteSignals lets the runtime interrupt its own threads, and end the process
-// by a signal. Among the host's processes no filter can tell its own threads from
-// another's; what it may send there does nothing to a program that did not ask for
-// it, and to a Go program no more than make it look whether a goroutine is to stop.
-// The runtime exits with a status where it cannot send itself the signal to die of.
+// by a signal; real-time signals would queue, on the account of the host's user.
+// Among the host's processes no filter can tell its own threads from another's, so
+// it sends none there: goroutines are then interrupted only where they call
+// something, and the runtime exits with a status where it would have died of a signal.
 func (p *policy) satelliteSignals(c filterParams) {
 	refuse := answer(c.refuse)
 	if c.tgid > 0 {
-		p.rule("tgkill", refuse, on(allow, is(0, uint64(c.tgid))))
+		p.rule("tgkill", refuse, on(allow, is(0, uint64(c.tgid)), below(2, realTimeSignals)))
 		return
 	}
 	p.rule("tgkill", refuse,
-		on(allow, is(2, uint64(unix.SIGURG))),
-		on(fails(unix.EPERM), is(2, uint64(unix.SIGHUP), uint64(unix.SIGINT), uint64(unix.SIGQUIT),
+		on(fails(unix.EPERM), is(2, uint64(unix.SIGURG), uint64(unix.SIGHUP), uint64(unix.SIGINT), uint64(unix.SIGQUIT),
 			uint64(unix.SIGABRT), uint64(unix.SIGPIPE), uint64(unix.SIGTERM))))
 }

@@ -48,15 +48,15 @@ import (
 )
 
 // Main is called first thing in the main function of a program that starts
-// jailed children. It is where a launch stage would take over the process. No
-// wall needs a stage today, so it returns at once.
-func Main() {}
+// jailed children. Where the program was started as one of its own stages (see
+// [Register]), Main runs that and does not return; else it returns at once.
+func Main() { enterStage(os.Args, os.Getenv) }
 
 // Options say how the jail behaves on this machine, as against what one command
 // needs.
 type Options struct {
 	// Helper is the path of a loomext binary for a host program that does not
-	// call [Main]. No wall needs it today; it is kept so that callers carry it.
+	// call [Main]: its stages run in place of the program's own.
 	Helper string
 
 	// BestEffort accepts a weaker level than the default demands: a launch

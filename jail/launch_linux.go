@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"sync"
 	"syscall"
 	"time"
 
@@ -77,6 +78,7 @@ func (l *launch) run() (err error) {
 }
 
 func (l *launch) try() error {
+	wideTable()
 	l.listens = l.spec.Profile != Plain && !l.options.Trace && listening().Load() && !l.without(layerFilter)
 	if l.spec.Profile == Satellite && l.without(layerSealed) {
 		l.listens = false // its exec by a path is refused, and nobody could be told of it yet
@@ -106,6 +108,22 @@ func (l *launch) try() error {
 	}
 	return l.execute(p)
 }
+
+// wideTable sees to it that a copy of this process's descriptor table has room
+// for all that a launch moves. The two processes of a launch share their table, and
+// to let a shared one grow the kernel waits for all processors: some 10 ms.
+var wideTable = sync.OnceFunc(func() {
+	null, err := unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return // the launch will say so
+	}
+	_, _ = unix.FcntlInt(uintptr(null), unix.F_DUPFD_CLOEXEC, tableRoom-1) // stays open: the width follows the highest number
+	_ = unix.Close(null)
+})
+
+// tableRoom is above the shelf with everything on it, in a host that has some
+// descriptors among those numbers itself.
+const tableRoom = 256
 
 // compose makes the program of a launch and its report.
 func (l *launch) compose() (*program, error) {

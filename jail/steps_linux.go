@@ -326,7 +326,10 @@ func boundProcesses(l *launch, p *program) (*Error, error) {
 		if os.Geteuid() == 0 {
 			return skip("the kernel does not hold user 0 to it"), nil
 		}
-		return skip("without a user namespace it counts the user's other processes"), nil
+		// There the user's other threads count as well: it may have so many more.
+		others := threadsOf(os.Getuid())
+		l.note = "counts the user's other processes: " + strconv.Itoa(spareProcesses) + " beyond them"
+		return bound(unix.RLIMIT_NPROC, func(Limits) int64 { return int64(others + spareProcesses) })(l, p)
 	}
 	return bound(unix.RLIMIT_NPROC, func(l Limits) int64 { return int64(l.Processes) })(l, p)
 }
@@ -388,3 +391,21 @@ const (
 	signals     = 64
 	signalBytes = signals / 8
 )
+
+// spareProcesses is how far the threads of the host's user may grow, the program's
+// and all others, before the program can start no more.
+const spareProcesses = 1024
+
+// threadsOf counts the threads of a user's processes.
+func threadsOf(uid int) int {
+	processes, _ := filepath.Glob("/proc/[0-9]*")
+	count := 0
+	for _, dir := range processes {
+		var st unix.Stat_t
+		if unix.Stat(dir, &st) != nil || int(st.Uid) != uid || unix.Stat(dir+"/task", &st) != nil {
+			continue
+		}
+		count += int(st.Nlink) - 2
+	}
+	return count
+}
