@@ -6,22 +6,25 @@
 // caller names a program, its exact arguments and environment, the descriptors
 // it inherits and its limits, and gets a [Command] to wait for or to kill.
 //
-// What stands today: limits that are set before the first instruction of the
-// program runs, a process group of its own away from the host's terminal, death
-// with the host, no new privileges, an environment and a descriptor table that hold what the
-// Spec says and nothing else, and a standard error that is always read and
-// never grows. What does not stand yet (namespaces, Landlock, the system call
-// filter, cgroups, a sealed executable) is listed in every Report as skipped,
-// so a caller can tell the operator and never has to change when it arrives.
+// There are four kinds of program. A satellite is one process that sees no file
+// and talks over the descriptors it was given; a build is a tree of processes that
+// reads and writes the paths of its Spec; a test is a build that may run what it
+// made; a plain program is the system's own and has limits alone. All but the last have
+// namespaces, a root of their own, a user of their own where the host is root, Landlock, no
+// capability and a system call filter. The report names the [Level] of what stood,
+// and a machine that lacks a demanded wall gets a refusal unless the caller
+// accepts less. Nothing starts without the filter.
 //
 // The package is not a build tool and not a supervisor: it restarts nothing,
 // knows no protocol and interprets no output.
 //
 // Invariants:
 //
-//   - No instruction of the program runs before its limits are set. The
-//     program is stopped at exec (PTRACE_TRACEME), the host sets the limits
-//     from outside and lets go. There is no intermediate program.
+//   - No instruction of the program runs before every wall stands. The child is a
+//     table of system calls that ends in exec; there is no intermediate program and
+//     no Go in it. The steps that write the table are the report.
+//   - Nothing stands between the filter and exec: a refused call waits for the
+//     host, which waits for the exec.
 //   - Every fork happens on one operating system thread, which lives at least
 //     as long as any child: the death signal follows the thread that forked,
 //     not the process.
@@ -30,10 +33,8 @@
 //   - [Command.Done] closes only after the program is gone, its output was read
 //     to the end or given up after a bounded wait, and nothing of the Command
 //     is left in this process.
-//
-// A side effect on the embedding program: Start marks every descriptor of the
-// host from 3 up close-on-exec, because one that leaked would be an open door.
-// Descriptors handed on with os/exec's ExtraFiles are not affected.
+//   - The host keeps, for the life of its process, the descriptors of the shared
+//     namespaces, of the empty Landlock rule set and of one pair of sockets.
 package jail
 
 import (
