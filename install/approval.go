@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/loomext/loomext/jail"
 	"github.com/loomext/loomext/manifest"
 	"github.com/loomext/loomext/source"
 	"github.com/loomext/loomext/vet"
@@ -106,6 +107,7 @@ type examined struct {
 	overrides []byte
 	approval  Approval
 	record    Record // the terms, without an approval
+	level     jail.Level
 }
 
 // examine reads, decodes and vets a source. It starts no child and writes nothing.

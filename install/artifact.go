@@ -77,23 +77,27 @@ const unservedTool = "loomext__unserved"
 const askTimeout = 10 * time.Second
 
 // askNames starts a satellite and asks it, over its real channel, for a tool that it does not
-// have. Its answer names what it serves, which must be what the manifest declares.
-func askNames(ctx context.Context, o Options, artifact string, record Record) error {
-	sat, err := satellite.Launch(ctx, satellite.Config{Artifact: artifact, Limits: record.Limits(), Jail: o.Jail})
+// have. Its answer names what it serves, which must be what the manifest declares. The level is
+// that of the satellite's jail.
+func askNames(ctx context.Context, o Options, artifact string, record Record) (jail.Level, error) {
+	sat, err := satellite.Launch(ctx, satellite.Config{
+		Artifact: artifact, Digest: record.ArtifactDigest, Limits: record.Limits(), Jail: o.Jail,
+	})
 	if err != nil {
-		return refuse(LayerJail, err)
+		return "", refuse(LayerJail, err)
 	}
 	defer sat.Close()
+	level := sat.Report().Level
 	if o.Builder.Jailed != nil {
 		o.Builder.Jailed(sat.Report())
 	}
 	_, err = sat.Tool(ctx, unservedTool, []byte("{}"), "", askTimeout)
 	if ctx.Err() != nil {
-		return ctx.Err()
+		return level, ctx.Err()
 	}
 	var fault *satellite.Error
 	if !errors.As(err, &fault) || fault.Code != wire.CodeUnknownTool {
-		return refuse(LayerHost, fmt.Errorf("the fresh satellite did not answer with the names of its tools: %s", continued(orNothing(err))))
+		return level, refuse(LayerHost, fmt.Errorf("the fresh satellite did not answer with the names of its tools: %s", continued(orNothing(err))))
 	}
 	want := make([]string, 0, len(record.Tools))
 	for _, tool := range record.Tools {
@@ -101,9 +105,9 @@ func askNames(ctx context.Context, o Options, artifact string, record Record) er
 	}
 	slices.Sort(want)
 	if served := servedNames(fault.Msg); !slices.Equal(served, want) {
-		return refuse(LayerHost, fmt.Errorf("the satellite serves [%s] and the manifest declares [%s]", strings.Join(served, ", "), strings.Join(want, ", ")))
+		return level, refuse(LayerHost, fmt.Errorf("the satellite serves [%s] and the manifest declares [%s]", strings.Join(served, ", "), strings.Join(want, ", ")))
 	}
-	return nil
+	return level, nil
 }
 
 // continued indents the lines after the first, so that foreign text cannot begin a line.

@@ -5,6 +5,7 @@ import (
 	"debug/buildinfo"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/loomext/loomext/build"
 	"github.com/loomext/loomext/gen"
+	"github.com/loomext/loomext/jail"
 	"github.com/loomext/loomext/manifest"
 	"github.com/loomext/loomext/source"
 	"github.com/loomext/loomext/vet"
@@ -28,6 +30,16 @@ type audit struct {
 	tree     source.Tree
 	manifest manifest.Manifest
 	config   manifest.Config
+	seal     bool        // the artifact is to be launched
+	image    *jail.Image // of the artifact, where it is
+	unjailed error       // the jail refused what a check wanted to run
+}
+
+// letGo gives up the image of an audit that came to nothing.
+func (a *audit) letGo() {
+	if a.image != nil {
+		_ = a.image.Close()
+	}
 }
 
 // auditStep is one check by its name in a verification.
@@ -51,6 +63,9 @@ const (
 	checkVetting  = "vetting"
 	checkRebuild  = "rebuild"
 )
+
+// CheckJail is the name of the check that says what stood around the build.
+const CheckJail = "jail"
 
 // loadSteps are the checks of every load. They take milliseconds and no toolchain.
 func (a *audit) loadSteps() []auditStep {
@@ -145,11 +160,37 @@ func (a *audit) changedFiles(tree source.Tree) string {
 }
 
 func (a *audit) checkArtifact(context.Context) (string, error) {
-	path := filepath.Join(a.dir(), artifactName)
-	digest, size, err := digestFile(path)
+	if a.seal {
+		return a.sealArtifact()
+	}
+	digest, size, err := digestFile(filepath.Join(a.dir(), artifactName))
 	if err != nil {
 		return "", err
 	}
+	return a.sameArtifact(digest, size)
+}
+
+// sealArtifact checks the artifact by taking it into sealed memory. Where that fails the file
+// says why: either it is not the recorded one, or the jail cannot hold it.
+func (a *audit) sealArtifact() (string, error) {
+	path := filepath.Join(a.dir(), artifactName)
+	image, err := jail.Seal(path, a.record.ArtifactDigest)
+	if err != nil {
+		digest, size, fileErr := digestFile(path)
+		if fileErr == nil {
+			_, fileErr = a.sameArtifact(digest, size)
+		}
+		if fileErr != nil {
+			return "", fileErr
+		}
+		return "", refuse(LayerJail, err)
+	}
+	a.image = image
+	return a.sameArtifact(image.Digest(), image.Size())
+}
+
+// sameArtifact holds what was read against the record.
+func (a *audit) sameArtifact(digest string, size int64) (string, error) {
 	if digest != a.record.ArtifactDigest || size != a.record.ArtifactSize {
 		return "", fmt.Errorf("%s has digest %s and %d bytes, and the record says %s and %d; install %s again",
 			artifactName, digest, size, a.record.ArtifactDigest, a.record.ArtifactSize, a.name)
@@ -231,19 +272,23 @@ func (a *audit) checkProgram(context.Context) (string, error) {
 	if err := build.CheckELF(path); err != nil {
 		return "", err
 	}
-	info, err := buildinfo.ReadFile(path)
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	var program io.ReaderAt = f
+	if a.image != nil {
+		program = a.image // what will run, should the file have changed since
+	}
+	info, err := buildinfo.Read(program)
 	if err != nil {
 		return "", fmt.Errorf("%s does not say what built it (%w); install %s again", artifactName, err, a.name)
 	}
 	if info.GoVersion != a.record.Toolchain {
 		return "", fmt.Errorf("%s was built with %s, and the record's toolchain is %s; install %s again", artifactName, info.GoVersion, a.record.Toolchain, a.name)
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	declared, err := gen.ReadDeclaration(f, a.record.ArtifactSize)
+	declared, err := gen.ReadDeclaration(program, a.record.ArtifactSize)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w; install %s again", artifactName, err, a.name)
 	}

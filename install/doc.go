@@ -21,5 +21,7 @@
 //   - The digest in a generation's name is the SHA-256 of its install.json, which
 //     in turn holds the digests of the tree and of the artifact.
 //   - Nothing of an extension is compiled or run before the operator approved it.
-//   - [Store.Load], [Store.List] and [Store.Verify] write nothing below the home.
+//   - What a session launches are the bytes that its load checked: [Store.LoadImage] reads the
+//     artifact once, into sealed memory.
+//   - [Store.Load], [Store.LoadImage], [Store.List] and [Store.Verify] write nothing below the home.
 package install

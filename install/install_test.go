@@ -11,14 +11,13 @@ import (
 	"testing"
 
 	"github.com/loomext/loomext/install"
-	"github.com/loomext/loomext/jail"
 	"github.com/loomext/loomext/satellite"
 )
 
 // say calls the tool of an installed test extension.
 func say(t *testing.T, installed *install.Installed) string {
 	t.Helper()
-	sat, err := satellite.Launch(t.Context(), satellite.Config{Artifact: installed.Artifact, Limits: installed.Record.Limits(), Jail: jail.Options{}})
+	sat, err := satellite.Launch(t.Context(), satellite.Config{Image: installed.Image, Limits: installed.Record.Limits()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +31,7 @@ func say(t *testing.T, installed *install.Installed) string {
 
 func load(t *testing.T, s *install.Store, name string) *install.Installed {
 	t.Helper()
-	installed, err := s.Load(t.Context(), name)
+	installed, err := s.LoadImage(t.Context(), name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/loomext/loomext/jail"
 	"github.com/loomext/loomext/manifest"
 	"github.com/loomext/loomext/source"
 )
@@ -22,16 +23,24 @@ type Installed struct {
 	Artifact string // path of the loom_satellite
 	Tree     source.Tree
 	Manifest manifest.Manifest
+	// Image is the artifact as it was checked, in sealed memory: what is launched from it are
+	// those bytes, whatever becomes of the file. It is nil after [Store.Load].
+	Image *jail.Image
 
 	held *os.File
 }
 
-// Close lets the generation go. It is safe to call more than once.
+// Close lets the generation go, and the image where there is one. It is safe to call more than
+// once. Satellites that were launched live on.
 func (i *Installed) Close() error {
-	if err := i.held.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
-		return err
+	var err error
+	if i.Image != nil {
+		err = i.Image.Close()
 	}
-	return nil
+	if held := i.held.Close(); !errors.Is(held, os.ErrClosed) {
+		err = errors.Join(err, held)
+	}
+	return err
 }
 
 // loadAttempts bounds how often a load starts over because a reinstall switched the link
@@ -40,12 +49,25 @@ const loadAttempts = 4
 
 // Load reads an installed extension and checks link, record, digests, manifest, approval and
 // seam. It needs no Go toolchain and writes nothing. Errors are of layer "record" and wrap
-// [ErrNotInstalled] where there is no such extension.
+// [ErrNotInstalled] where there is no such extension. What is to be launched is loaded with
+// [Store.LoadImage].
 func (s *Store) Load(ctx context.Context, name string) (*Installed, error) {
+	return s.attempt(ctx, name, false)
+}
+
+// LoadImage is Load for whoever launches. The artifact is read once, into [Installed.Image],
+// and held against the record there. Errors are those of Load, and of layer "jail" where the
+// artifact is as it should be and the machine does not let it be sealed.
+func (s *Store) LoadImage(ctx context.Context, name string) (*Installed, error) {
+	return s.attempt(ctx, name, true)
+}
+
+// attempt loads until no reinstall comes in between.
+func (s *Store) attempt(ctx context.Context, name string, seal bool) (*Installed, error) {
 	var err error
 	for range loadAttempts {
 		var installed *Installed
-		if installed, err = s.load(ctx, name); err == nil {
+		if installed, err = s.load(ctx, name, seal); err == nil {
 			return installed, nil
 		}
 		switched := errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EWOULDBLOCK)
@@ -56,7 +78,7 @@ func (s *Store) Load(ctx context.Context, name string) (*Installed, error) {
 	return nil, refuse(LayerRecord, err)
 }
 
-func (s *Store) load(ctx context.Context, name string) (*Installed, error) {
+func (s *Store) load(ctx context.Context, name string, seal bool) (_ *Installed, err error) {
 	base, err := s.current(name)
 	if err != nil {
 		return nil, err
@@ -65,24 +87,27 @@ func (s *Store) load(ctx context.Context, name string) (*Installed, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &audit{store: s, name: name}
+	a := &audit{store: s, name: name, seal: seal}
+	defer func() {
+		if err != nil {
+			_ = held.Close()
+			a.letGo()
+		}
+	}()
 	for _, step := range a.loadSteps() {
 		if err := ctx.Err(); err != nil {
-			_ = held.Close()
 			return nil, err
 		}
 		if _, err := step.check(ctx); err != nil {
-			_ = held.Close()
 			return nil, err
 		}
 	}
 	if a.base != base {
-		_ = held.Close()
 		return nil, fs.ErrNotExist // switched in between; once more
 	}
 	return &Installed{
 		Record: a.record, Dir: a.dir(), Artifact: filepath.Join(a.dir(), artifactName),
-		Tree: a.tree, Manifest: a.manifest, held: held,
+		Tree: a.tree, Manifest: a.manifest, Image: a.image, held: held,
 	}, nil
 }
 

@@ -30,7 +30,8 @@ type Options struct {
 
 	Progress func(Progress)
 	Builder  *build.Builder
-	Jail     jail.Options // of the satellite that is asked for its names
+	// Jail is for the satellite that is asked for its names; the Builder has its own.
+	Jail jail.Options
 }
 
 // The outcomes of an install.
@@ -46,6 +47,9 @@ type Result struct {
 	Outcome    string
 	Generation string // its directory
 	Approval   Approval
+	// JailLevel is the weakest jail that anything of this install ran in, the build of an
+	// artifact that was kept included. It is empty where a record does not say.
+	JailLevel jail.Level
 }
 
 // Install takes a source through every layer. What it returns as an error has a layer, but
@@ -77,7 +81,7 @@ func (s *Store) Install(ctx context.Context, o Options) (Result, error) {
 		return Result{}, refuse(LayerCompile, err)
 	}
 	if previous != nil && current(previous.Record, x.record, toolchain) {
-		return Result{Record: previous.Record, Outcome: OutcomeUnchanged, Generation: previous.Dir, Approval: x.approval}, nil
+		return Result{Record: previous.Record, Outcome: OutcomeUnchanged, Generation: previous.Dir, Approval: x.approval, JailLevel: previous.Record.BuildJail.Level}, nil
 	}
 	generation, err := s.make(ctx, o, &x)
 	if err != nil {
@@ -89,7 +93,7 @@ func (s *Store) Install(ctx context.Context, o Options) (Result, error) {
 		_ = previous.Close() // or the sweep would find it held
 	}
 	s.sweepGenerations(name, filepath.Base(generation))
-	return Result{Record: x.record, Outcome: outcome, Generation: generation, Approval: x.approval}, nil
+	return Result{Record: x.record, Outcome: outcome, Generation: generation, Approval: x.approval, JailLevel: x.level}, nil
 }
 
 // settle shows the approval and gets its answer. It holds no lock: an operator may take all day.
@@ -239,9 +243,11 @@ func (s *Store) write(ctx context.Context, o Options, x *examined, artifact stri
 	if err := copyArtifact(artifact, filepath.Join(staged, artifactName), x.record.ArtifactDigest); err != nil {
 		return "", refuse(LayerRecord, full(err))
 	}
-	if err := askNames(ctx, o, filepath.Join(staged, artifactName), x.record); err != nil {
+	level, err := askNames(ctx, o, filepath.Join(staged, artifactName), x.record)
+	if err != nil {
 		return "", err
 	}
+	x.level = weaker(level, x.record.BuildJail.Level)
 	text, digest, err := x.record.encode()
 	if err != nil {
 		return "", refuse(LayerRecord, err)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/loomext/loomext/build"
+	"github.com/loomext/loomext/jail"
 	"github.com/loomext/loomext/vendorize"
 	"github.com/loomext/loomext/vet"
 )
@@ -32,6 +33,11 @@ type Verification struct {
 	Generation string        `json:"generation"`
 	OK         bool          `json:"ok"` // no check failed
 	Checks     []CheckResult `json:"checks"`
+	// JailLevel is the weakest jail that this verification built in; empty where it built
+	// nothing.
+	JailLevel jail.Level `json:"jail_level"`
+	// BuildJail is what the record says of the build that made the artifact.
+	BuildJail jail.Report `json:"build_jail"`
 }
 
 // VerifyOptions are one verification.
@@ -45,7 +51,8 @@ type VerifyOptions struct {
 // Verify does the checks of a load, vets the installed source anew and, where it is asked to
 // and the recorded toolchain is there, builds it again and compares. Every check runs that can,
 // so one verification names all that is wrong. The error is for what prevented the work itself:
-// no such extension, or the end of ctx.
+// no such extension, or the end of ctx. With an error of layer "jail" the verification is whole
+// but for the rebuild, which the jail refused.
 func (s *Store) Verify(ctx context.Context, name string, o VerifyOptions) (Verification, error) {
 	if err := checkName(name); err != nil {
 		return Verification{}, refuse(LayerRecord, err)
@@ -75,7 +82,9 @@ func (s *Store) verify(ctx context.Context, name, base string, o VerifyOptions) 
 		}
 	}
 	a := &audit{store: s, name: name}
+	o.Builder = noting(o.Builder, &v.JailLevel)
 	checks := append(a.loadSteps(),
+		auditStep{name: CheckJail, check: a.checkJail, needs: []string{checkRecord}},
 		auditStep{name: checkVetting, check: a.checkVetting, needs: []string{checkManifest}},
 		auditStep{name: checkRebuild, check: func(ctx context.Context) (string, error) { return a.checkRebuild(ctx, o) },
 			needs: []string{checkManifest, checkApproval}},
@@ -85,7 +94,7 @@ func (s *Store) verify(ctx context.Context, name, base string, o VerifyOptions) 
 	for _, next := range checks {
 		done := step(LayerVerify, next.name)
 		check := runCheck(ctx, next, passed)
-		if o.Strict && next.name == checkRebuild && check.State == StateSkipped {
+		if o.Strict && next.name == checkRebuild && check.State == StateSkipped && a.unjailed == nil {
 			check.State = StateFailed
 		}
 		if err := ctx.Err(); err != nil {
@@ -96,8 +105,24 @@ func (s *Store) verify(ctx context.Context, name, base string, o VerifyOptions) 
 		v.Checks = append(v.Checks, check)
 		done(check.State)
 	}
-	v.Version, v.Generation = a.record.Version, a.base
-	return v, nil
+	v.Version, v.Generation, v.BuildJail = a.record.Version, a.base, a.record.BuildJail
+	v.BuildJail.Layers = append([]jail.Layer{}, v.BuildJail.Layers...) // never null in JSON
+	return v, a.unjailed
+}
+
+// noting is a builder like b that notes the weakest level it built at.
+func noting(b *build.Builder, level *jail.Level) *build.Builder {
+	if b == nil {
+		return nil
+	}
+	noted := *b
+	noted.Jailed = func(r jail.Report) {
+		*level = weaker(*level, r.Level)
+		if b.Jailed != nil {
+			b.Jailed(r)
+		}
+	}
+	return &noted
 }
 
 func runCheck(ctx context.Context, step auditStep, passed map[string]bool) CheckResult {
@@ -121,6 +146,15 @@ func runCheck(ctx context.Context, step auditStep, passed map[string]bool) Check
 type skipped struct{ reason string }
 
 func (s *skipped) Error() string { return s.reason }
+
+// checkJail says what the record has of the jail around the build. Whatever it is, it is no
+// fault: the operator accepted it, and the rebuild compares the bytes.
+func (a *audit) checkJail(context.Context) (string, error) {
+	if a.record.BuildJail.Level == "" {
+		return "", &skipped{"the record does not say at which level it was built; install it again for one that does"}
+	}
+	return "level " + string(a.record.BuildJail.Level), nil
+}
 
 func (a *audit) checkVetting(ctx context.Context) (string, error) {
 	if _, err := vet.Syntax(ctx, a.tree, a.manifest); err != nil {
@@ -155,6 +189,10 @@ func (a *audit) checkRebuild(ctx context.Context, o VerifyOptions) (string, erro
 		return "", err
 	}
 	digest, err := o.Builder.Rebuild(ctx, root, a.declaration())
+	if err != nil && buildLayer(err) == LayerJail {
+		a.unjailed = refuse(LayerJail, err)
+		return "", &skipped{"not rebuilt: " + err.Error()}
+	}
 	if err != nil {
 		return "", err
 	}

@@ -31,7 +31,7 @@ func arguments(size int) wire.Value {
 func BenchmarkCall(b *testing.B) {
 	for _, size := range sizes {
 		b.Run(strconv.Itoa(size), func(b *testing.B) {
-			s, err := Launch(context.Background(), Config{Artifact: program})
+			s, err := Launch(context.Background(), Config{Image: image})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -77,7 +77,7 @@ func BenchmarkCallFloor(b *testing.B) {
 
 func BenchmarkStart(b *testing.B) {
 	for b.Loop() {
-		s, err := Launch(context.Background(), Config{Artifact: program})
+		s, err := Launch(context.Background(), Config{Image: image})
 		if err != nil {
 			b.Fatal(err)
 		}

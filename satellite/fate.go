@@ -1,7 +1,6 @@
 package satellite
 
 import (
-	"strings"
 	"time"
 
 	"github.com/loomext/loomext/internal/wire"
@@ -170,40 +169,4 @@ func (s *Satellite) supervise() {
 	s.baton <- struct{}{} // for a caller that opened just before
 	s.running.Wait()
 	close(s.done)
-}
-
-// epitaph is what the caller of an invocation is told that the process left
-// open. s.mu is held and the process is gone.
-func (s *Satellite) epitaph() *Error {
-	exit, _ := s.command.Wait()
-	switch {
-	case s.fate != nil:
-		return s.fate
-	case s.closed, exit.Killed:
-		return minted(wire.CodeCancelled, "the satellite was closed during the call")
-	case s.call.cancelled:
-		return minted(wire.CodeCancelled, "the caller gave up; the satellite ended: "+exit.String())
-	case !s.call.sent, s.call.unsent:
-		return minted(wire.CodeGone, "the satellite had ended before it was called: "+s.lastWords())
-	}
-	return minted(wire.CodeCrashed, "the satellite ended during the call: "+s.lastWords())
-}
-
-// lastWords are how the process ended and the tail of its output. The process
-// is gone.
-func (s *Satellite) lastWords() string {
-	exit, _ := s.command.Wait()
-	text := exit.String()
-	tail := s.command.Stderr()
-	if len(tail) > crashTail {
-		tail = tail[len(tail)-crashTail:]
-		if _, whole, found := strings.Cut(tail, "\n"); found {
-			tail = whole
-		}
-		tail = "…\n" + tail
-	}
-	if tail = strings.TrimRight(tail, "\n"); tail != "" {
-		text += "\n" + strings.ToValidUTF8(tail, "\uFFFD")
-	}
-	return text
 }

@@ -3,12 +3,10 @@ package satellite
 import (
 	"context"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/loomext/loomext/internal/wire"
-	"github.com/loomext/loomext/jail"
 )
 
 func TestDeathDuringACallIsACrashWithItsCause(t *testing.T) {
@@ -17,7 +15,6 @@ func TestDeathDuringACallIsACrashWithItsCause(t *testing.T) {
 		"exit 3":      {"exit status 3", "leaving early"},
 		"exit 0":      {"exit status 0", "leaving early"},
 		"crash":       {"exit status 2", "nil pointer"},
-		"signal 9":    {"SIGKILL"},
 		"half 4":      {"exit status 4"},
 		"closeexit 5": {"exit status 5"},
 	} {
@@ -33,12 +30,6 @@ func TestDeathDuringACallIsACrashWithItsCause(t *testing.T) {
 			gone(t, s)
 		})
 	}
-}
-
-func TestDeathByABoundNamesTheBound(t *testing.T) {
-	s := launch(t, Config{Limits: jail.Limits{CPU: time.Second}})
-	_, err := call(s, "spin", time.Minute)
-	failed(t, err, wire.CodeCrashed, "cpu limit")
 }
 
 func TestAnswerThatCameBeforeTheDeathCounts(t *testing.T) {
@@ -135,38 +126,6 @@ func TestFloods(t *testing.T) {
 		failed(t, err, wire.CodeDeadline, "")
 		gone(t, s)
 	})
-}
-
-func TestChildrenOfASatelliteEndWithIt(t *testing.T) {
-	s := launch(t, Config{})
-	v, err := call(s, "fork", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	child, _ := v.AsInt()
-	if !running(int(child)) {
-		t.Fatal("no child")
-	}
-	_, err = call(s, "silent", time.Millisecond)
-	failed(t, err, wire.CodeDeadline, "")
-	eventually(t, "the child ends", func() bool { return !running(int(child)) })
-	gone(t, s)
-}
-
-// A process that left the group keeps the socket open: it must not hold up the
-// end of the satellite it left. (That it lives on is the process tree's open
-// wall.)
-func TestEscapedChildDoesNotHoldUpTheEnd(t *testing.T) {
-	s := launch(t, Config{})
-	v, err := call(s, "fork away", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	child, _ := v.AsInt()
-	defer func() { _ = syscall.Kill(int(child), syscall.SIGKILL) }()
-	_, err = call(s, "exit 1", time.Hour)
-	failed(t, err, wire.CodeCrashed, "exit status 1")
-	gone(t, s)
 }
 
 func untilEnd(ctx context.Context, _ CapCall) wire.Result {

@@ -26,6 +26,10 @@ type Error struct {
 	// Host says that this side minted the error. Where it is false the satellite
 	// answered, and lives.
 	Host bool
+
+	// Signal, Bound and Call are those of jail.Exit, where the process ended by
+	// itself, and Bound is [BoundFrames] where that is why it was destroyed.
+	Signal, Bound, Call string
 }
 
 func (e *Error) Error() string { return e.Code + ": " + e.Msg }
@@ -96,20 +100,6 @@ func (s *Satellite) Invoke(ctx context.Context, call Invocation) (wire.Value, er
 // errEnded says that there is no satellite to call, for no reason of this side's.
 var errEnded = errors.New("ended")
 
-// obituary is why a satellite is gone that was not destroyed. Its process may
-// need a moment more to end, or to be destroyed for not ending.
-func (s *Satellite) obituary(ctx context.Context) *Error {
-	timer := time.NewTimer(exitGrace)
-	defer timer.Stop()
-	select {
-	case <-s.command.Done():
-		return minted(wire.CodeGone, "the satellite had ended before it was called: "+s.lastWords())
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-	return minted(wire.CodeGone, "the satellite had closed its channel before it was called")
-}
-
 // codeOf is the code for a context's end, or empty.
 func codeOf(err error) string {
 	switch {
@@ -136,7 +126,9 @@ func (s *Satellite) begin(ctx context.Context, left time.Duration) (waits bool, 
 	defer s.mu.Unlock()
 	switch {
 	case s.fate != nil:
-		return false, minted(wire.CodeGone, "the satellite was destroyed: "+s.fate.Error())
+		gone := minted(wire.CodeGone, "the satellite was destroyed: "+s.fate.Error())
+		gone.Bound = s.fate.Bound
+		return false, gone
 	case s.closed:
 		return false, minted(wire.CodeGone, "the satellite was closed")
 	case s.lost:

@@ -2,6 +2,8 @@ package satellite
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -17,11 +19,17 @@ import (
 	"go.uber.org/goleak"
 )
 
-// program is built from testdata, once per run.
-var program string
+// program is built from testdata, once per run, and sealed.
+var (
+	program string
+	image   *jail.Image
+)
 
 func TestMain(m *testing.M) {
 	jail.Main()
+	if role := os.Getenv(hostVariable); role != "" {
+		os.Exit(actAsHost(role))
+	}
 	dir, err := os.MkdirTemp("", "satellite-test-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -34,7 +42,13 @@ func TestMain(m *testing.M) {
 		fmt.Fprintf(os.Stderr, "building the satellite: %v\n%s", err, text)
 		os.Exit(1)
 	}
+	image, err = sealedNow(program)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	code := m.Run()
+	_ = image.Close()
 	_ = os.RemoveAll(dir)
 	if code == 0 {
 		if err := goleak.Find(); err != nil {
@@ -45,11 +59,26 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// sealedNow seals a program by the digest it has at this moment.
+func sealedNow(path string) (*jail.Image, error) {
+	digest, err := digestNow(path)
+	if err != nil {
+		return nil, err
+	}
+	return jail.Seal(path, digest)
+}
+
+func digestNow(path string) (string, error) {
+	data, err := os.ReadFile(path)
+	sum := sha256.Sum256(data)
+	return "sha256:" + hex.EncodeToString(sum[:]), err
+}
+
 // launch starts the test satellite; its end is checked when the test ends.
 func launch(t *testing.T, c Config) *Satellite {
 	t.Helper()
-	if c.Artifact == "" {
-		c.Artifact = program
+	if c.Artifact == "" && c.Image == nil {
+		c.Image = image
 	}
 	s, err := Launch(context.Background(), c)
 	if err != nil {
@@ -126,7 +155,7 @@ func running(pid int) bool {
 	return !strings.HasPrefix(after, "Z") && !strings.HasPrefix(after, "X")
 }
 
-func eventually(t *testing.T, what string, holds func() bool) {
+func eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	end := time.Now().Add(20 * time.Second)
 	for !holds() {

@@ -74,7 +74,9 @@ func (s *Satellite) stopReading(err error) {
 	case errors.As(err, &fault):
 		s.violated(fault.Reason)
 	case errors.Is(err, errFlood):
-		s.violated("the satellite wrote more than " + strconv.Itoa(callBytes>>20) + " MiB during a call, or " + strconv.Itoa(idleBytes>>20) + " MiB outside one")
+		flood := minted(wire.CodeProtocol, "the satellite wrote more than "+strconv.Itoa(callBytes>>20)+" MiB during a call, or "+strconv.Itoa(idleBytes>>20)+" MiB outside one")
+		flood.Bound = BoundFrames
+		s.destroy(flood)
 	case errors.Is(err, os.ErrDeadlineExceeded): // the keeper was interrupted
 	default: // the end of the stream, wherever it fell
 		s.hangUp(false)

@@ -13,6 +13,8 @@
 //
 // Invariants:
 //
+//   - What runs are the bytes that were held against the digest, whatever becomes of
+//     the file they came from.
 //   - At most one invocation is open. A second one is refused as busy.
 //   - Every invocation has a token of its own. An effect is authorized by the
 //     token alone, judged when its frame is read, in the order the frames came.
@@ -28,6 +30,7 @@ package satellite
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -58,20 +61,24 @@ const (
 	// DefaultMemory is the budget of a satellite whose limits name none, on top
 	// of what the Go runtime needs to start: what small tools use, tenfold.
 	DefaultMemory = 64 << 20
-	// crashTail is how much of its output goes into the message of a crash:
-	// a stack trace of one goroutine.
-	crashTail = 4 << 10
 )
 
 const (
 	socketVariable = "LOOM_CAP_SOCK"
 	socketValue    = "fd:3" // the first of jail.Spec.Files
+	// argumentZero says nothing about the host's files.
+	argumentZero = "/loom_satellite"
 )
 
 // Config is one artifact and what it may use.
 type Config struct {
-	// Artifact is the absolute path of the program.
-	Artifact string
+	// Image is the program. Many launches may share one; its owner closes it once
+	// no further launch wants it.
+	Image *jail.Image
+	// Artifact and Digest are the program where there is no Image: its absolute
+	// path, and the "sha256:<64 hex>" that its bytes must have. It is read once, and
+	// what was held against the digest is what runs.
+	Artifact, Digest string
 	// Env are further variables as NAME=value. The ones this package sets
 	// itself (LOOM_*, TZ, GOMEMLIMIT, GOTRACEBACK, GOMAXPROCS) may not be among them.
 	Env []string
@@ -91,6 +98,7 @@ type Config struct {
 // many goroutines.
 type Satellite struct {
 	command *jail.Command
+	traced  bool
 	channel *channel
 	serve   Effects
 	timer   *time.Timer // calls expire
@@ -148,12 +156,18 @@ func Launch(ctx context.Context, c Config) (*Satellite, error) {
 	if c.Limits.DataBytes == 0 {
 		c.Limits.DataBytes = jail.DataFloor + DefaultMemory
 	}
+	if c.Image == nil {
+		if c.Image, err = c.seal(); err != nil {
+			return nil, err
+		}
+		defer c.Image.Close()
+	}
 	ch, theirs, err := newChannel()
 	if err != nil {
 		return nil, err
 	}
 	command, err := jail.Start(ctx, jail.Spec{
-		Path: c.Artifact, Env: env, Files: []*os.File{theirs}, Joined: true, StderrCap: c.OutputCap,
+		Path: argumentZero, Image: c.Image, Env: env, Files: []*os.File{theirs}, Joined: true, StderrCap: c.OutputCap,
 		Limits: c.Limits, Profile: jail.Satellite,
 	}, c.Jail)
 	_ = theirs.Close()
@@ -162,7 +176,7 @@ func Launch(ctx context.Context, c Config) (*Satellite, error) {
 		return nil, err
 	}
 	s := &Satellite{
-		command: command, channel: ch, serve: c.Effects,
+		command: command, traced: c.Jail.Trace, channel: ch, serve: c.Effects,
 		done: make(chan struct{}), answers: make(chan answer, 1), baton: make(chan struct{}, 1),
 		effects: map[int64]*effect{},
 	}
@@ -180,6 +194,17 @@ func Launch(ctx context.Context, c Config) (*Satellite, error) {
 	s.mu.Unlock()
 	go s.supervise()
 	return s, nil
+}
+
+// seal takes the program into memory for one launch.
+func (c *Config) seal() (*jail.Image, error) {
+	switch {
+	case !filepath.IsAbs(c.Artifact):
+		return nil, &jail.Error{Place: "program", What: strconv.Quote(c.Artifact) + " is not an absolute path", Fix: "name the program by its absolute path"}
+	case c.Digest == "":
+		return nil, &jail.Error{Place: "program", What: "there is no digest to hold " + strconv.Quote(c.Artifact) + " against", Fix: "name the one that was approved"}
+	}
+	return jail.Seal(c.Artifact, c.Digest)
 }
 
 // environment is the whole of what the artifact finds in it.

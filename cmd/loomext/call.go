@@ -16,6 +16,7 @@ import (
 	"github.com/loomext/loomext/cmd/loomext/internal/escape"
 	"github.com/loomext/loomext/install"
 	"github.com/loomext/loomext/internal/wire"
+	"github.com/loomext/loomext/jail"
 	"github.com/loomext/loomext/manifest"
 	"github.com/loomext/loomext/satellite"
 )
@@ -43,16 +44,23 @@ A call serves no effect but those reports: whatever else the tool asks for is an
 --timeout shortens the time the manifest gives the tool; it does not extend it, because the
 longer time was not approved.
 
+A satellite that makes a system call which the jail refuses dies of it, and the failure names
+the call. With --trace it dies with a stack trace that shows where the call was made.
+--best-effort makes do with a weaker jail where this machine lacks a wall.
+
 Exit statuses: 0; 2 usage, which includes a tool that the extension does not have; 3 refused;
 4 crashed; 5 deadline; 6 gone or off protocol; 7 arguments; 16 not installed, or damaged;
 18 the satellite cannot be started. See "loomext help exitcodes".`,
 		Example: `  loomext call units convert --args '{"value": 72, "from": "°F", "to": "°C"}'
   loomext call units convert --args @request.json --timeout 2s
-  echo '{"value": 1, "from": "nmi", "to": "m"}' | loomext call units convert --args - --json`,
+  echo '{"value": 1, "from": "nmi", "to": "m"}' | loomext call units convert --args - --json
+  loomext call units convert --trace`,
 		Args:              exactly("name", "tool"),
 		ValidArgsFunction: c.completeCall,
 	}
+	c.addBestEffort(cmd)
 	flags := cmd.Flags()
+	flags.BoolVar(&c.jail.Trace, "trace", false, "show where a system call is made that the jail refuses")
 	flags.StringVar(&o.args, "args", "{}", "the arguments: JSON, @file, or - for standard input")
 	flags.StringVar(&o.strand, "strand", "", "the strand the call belongs to")
 	flags.DurationVar(&o.timeout, "timeout", 0, "at most this long (default: the tool's own timeout)")
@@ -67,11 +75,15 @@ Exit statuses: 0; 2 usage, which includes a tool that the extension does not hav
 }
 
 func (c *cli) call(ctx context.Context, name, toolName string, o callOptions) error {
-	raw, err := c.readArguments(ctx, o.args)
+	raw, err := c.readDocument(ctx, "--args", o.args)
 	if err != nil {
 		return err
 	}
-	installed, err := c.load(ctx, name)
+	store, err := c.store()
+	if err != nil {
+		return err
+	}
+	installed, err := store.LoadImage(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -80,23 +92,26 @@ func (c *cli) call(ctx context.Context, name, toolName string, o callOptions) er
 	if !ok {
 		for _, hook := range installed.Record.Hooks {
 			if hook.Event == toolName {
-				return usagef("%s is a hook of %s and no tool; call runs tools, and no command of this version runs a hook", toolName, name)
+				return usagef("%s is a hook of %s and no tool; call runs tools, and loomext fire %s %s fires a hook", toolName, name, name, toolName)
 			}
 		}
 		return usagef("%s has no tool %q; it has %s", name, toolName, toolNames(installed.Record))
 	}
+	result := callResult{Name: name, Tool: toolName, Content: []callBlock{}}
 	if err := checkArguments(installed, tool, raw); err != nil {
-		return c.failCall(name, toolName, err, o.asJSON)
+		return c.failCall(result, err, o.asJSON)
 	}
-	outcome, err := c.invoke(ctx, installed, tool, raw, o)
+	outcome, level, err := c.invoke(ctx, installed, tool, raw, o)
+	result.JailLevel = level
 	if err != nil {
-		return c.failCall(name, toolName, err, o.asJSON)
+		return c.failCall(result, err, o.asJSON)
 	}
-	return c.printOutcome(name, toolName, outcome, o.asJSON)
+	return c.printOutcome(result, outcome, o.asJSON)
 }
 
-// readArguments resolves --args to the text it names.
-func (c *cli) readArguments(ctx context.Context, arg string) ([]byte, error) {
+// readDocument resolves the value of a flag to the JSON text that it is or names: a document,
+// @file, or - for standard input.
+func (c *cli) readDocument(ctx context.Context, flag, arg string) ([]byte, error) {
 	var from io.Reader = strings.NewReader(arg)
 	switch path, isFile := strings.CutPrefix(arg, "@"); {
 	case arg == "-":
@@ -104,7 +119,7 @@ func (c *cli) readArguments(ctx context.Context, arg string) ([]byte, error) {
 	case isFile:
 		f, err := openInput(path)
 		if err != nil {
-			return nil, usagef("--args: %s; name a file that can be read", err)
+			return nil, usagef("%s: %s; name a file that can be read", flag, err)
 		}
 		defer f.Close()
 		from = f
@@ -122,9 +137,9 @@ func (c *cli) readArguments(ctx context.Context, arg string) ([]byte, error) {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case err != nil:
-		return nil, usagef("--args: %s", err)
+		return nil, usagef("%s: %s", flag, err)
 	case len(raw) > manifest.MaxArguments:
-		return nil, usagef("--args: more than %d bytes; pass less", manifest.MaxArguments)
+		return nil, usagef("%s: more than %d bytes; pass less", flag, manifest.MaxArguments)
 	}
 	return raw, nil
 }
@@ -132,49 +147,64 @@ func (c *cli) readArguments(ctx context.Context, arg string) ([]byte, error) {
 // checkArguments holds arguments against the schema that the load compiled, before anything
 // starts.
 func checkArguments(installed *install.Installed, tool install.RecordTool, raw []byte) error {
-	fail := &argumentsError{extension: installed.Record.Name, tool: tool.Name}
-	if !json.Valid(raw) {
-		var any any
-		fail.faults = []manifest.SchemaFault{{Msg: fmt.Sprintf("not one JSON value: %v", json.Unmarshal(raw, &any))}}
-		return fail
-	}
 	schema, ok := installed.Manifest.Schema(tool.Name)
 	if !ok {
 		return &install.Error{Layer: install.LayerRecord, Err: fmt.Errorf("the installed manifest has no tool %s; install %s again", tool.Name, installed.Record.Name)}
 	}
-	if fail.faults = schema.Check(raw); len(fail.faults) > 0 {
-		return fail
+	if faults := documentFaults(schema, raw); len(faults) > 0 {
+		return &argumentsError{extension: installed.Record.Name, target: tool.Name, what: "arguments", faults: faults}
 	}
 	return nil
 }
 
-// invoke runs one tool in a satellite of its own.
-func (c *cli) invoke(ctx context.Context, installed *install.Installed, tool install.RecordTool, raw []byte, o callOptions) (satellite.ToolOutcome, error) {
+// documentFaults is what is wrong with a document that is to fit a schema.
+func documentFaults(schema *manifest.Schema, raw []byte) []manifest.SchemaFault {
+	if !json.Valid(raw) {
+		var any any
+		return []manifest.SchemaFault{{Msg: fmt.Sprintf("not one JSON value: %v", json.Unmarshal(raw, &any))}}
+	}
+	return schema.Check(raw)
+}
+
+// invoke runs one tool in a satellite of its own. The level is that of its jail.
+func (c *cli) invoke(ctx context.Context, installed *install.Installed, tool install.RecordTool, raw []byte, o callOptions) (outcome satellite.ToolOutcome, level jail.Level, err error) {
+	level, err = c.inSatellite(ctx, installed, func(sat *satellite.Satellite) error {
+		var err error
+		outcome, err = sat.Tool(ctx, tool.Name, raw, o.strand, c.deadline(tool.Name, time.Duration(tool.TimeoutMS)*time.Millisecond, o.timeout))
+		return err
+	})
+	return outcome, level, err
+}
+
+// inSatellite launches a satellite for one invocation, shows what it reports and sees to its
+// end. The level is that of its jail.
+func (c *cli) inSatellite(ctx context.Context, installed *install.Installed, invoke func(*satellite.Satellite) error) (jail.Level, error) {
 	reports := c.newReports()
 	c.reports = reports
 	defer reports.end() // after the satellite's own end
 	sat, err := satellite.Launch(ctx, satellite.Config{
-		Artifact: installed.Artifact,
-		Limits:   installed.Record.Limits(),
-		Effects:  satellite.ReportOnly(reports.show),
+		Image:   installed.Image,
+		Limits:  installed.Record.Limits(),
+		Effects: satellite.ReportOnly(reports.show),
+		Jail:    c.jail,
 	})
 	if err != nil {
-		return satellite.ToolOutcome{}, &install.Error{Layer: install.LayerJail, Err: err}
+		return "", &install.Error{Layer: install.LayerJail, Err: err}
 	}
 	defer sat.Close()
-	c.noteJail(sat.Report())
-	return sat.Tool(ctx, tool.Name, raw, o.strand, c.deadline(tool, o.timeout))
+	report := sat.Report()
+	c.noteJail(report)
+	return report.Level, invoke(sat)
 }
 
-// deadline is the time a call has: the tool's own, or less where that is asked for.
-func (c *cli) deadline(tool install.RecordTool, asked time.Duration) time.Duration {
-	own := time.Duration(tool.TimeoutMS) * time.Millisecond
+// deadline is the time an invocation has: its own, or less where that is asked for.
+func (c *cli) deadline(target string, own, asked time.Duration) time.Duration {
 	if asked == 0 || asked == own {
 		return own
 	}
 	if asked > own {
 		c.tell(fmt.Sprintf("host: --timeout %s is longer than the %s that were approved for %s; it has %s",
-			asked, own, escape.Line(tool.Name), own))
+			asked, own, escape.Line(target), own))
 		return own
 	}
 	return asked
@@ -198,6 +228,7 @@ type callResult struct {
 	Tool      string       `json:"tool"`
 	Content   []callBlock  `json:"content"`
 	Terminate bool         `json:"terminate"`
+	JailLevel jail.Level   `json:"jail_level"`
 	Error     *callFailure `json:"error"`
 }
 
@@ -212,12 +243,16 @@ type callFailure struct {
 	Code   string                 `json:"code"`
 	Msg    string                 `json:"msg"`
 	Faults []manifest.SchemaFault `json:"faults"`
+	// How a satellite ended that ended by itself.
+	Signal     string `json:"signal"`
+	Bound      string `json:"bound"`
+	SystemCall string `json:"system_call"`
 }
 
 // printOutcome prints the result of a call.
-func (c *cli) printOutcome(name, tool string, outcome satellite.ToolOutcome, asJSON bool) error {
+func (c *cli) printOutcome(result callResult, outcome satellite.ToolOutcome, asJSON bool) error {
 	if asJSON {
-		result := callResult{OK: true, Name: name, Tool: tool, Content: []callBlock{}, Terminate: outcome.Terminate}
+		result.OK, result.Terminate = true, outcome.Terminate
 		for _, block := range outcome.Content {
 			result.Content = append(result.Content, jsonBlock(block))
 		}
@@ -268,7 +303,18 @@ func jsonBlock(block satellite.Block) callBlock {
 
 // failCall reports a failed call: its lines on stderr by way of the error, and the document
 // that --json promises on stdout. A failure to load or start has a layer and no document.
-func (c *cli) failCall(name, tool string, err error, asJSON bool) error {
+func (c *cli) failCall(result callResult, err error, asJSON bool) error {
+	failure, err := c.failure(result.Name, result.Tool, err)
+	if failure == nil || !asJSON {
+		return err
+	}
+	result.Error = failure
+	return errors.Join(err, c.printJSON(result))
+}
+
+// failure is what --json says of an invocation that failed, and the error with its lines. It is
+// nil where there was no invocation: a failure to load or start has a layer and no document.
+func (c *cli) failure(name, target string, err error) (*callFailure, error) {
 	failure := &callFailure{Faults: []manifest.SchemaFault{}}
 	var (
 		fault *satellite.Error
@@ -276,27 +322,42 @@ func (c *cli) failCall(name, tool string, err error, asJSON bool) error {
 	)
 	switch {
 	case errors.As(err, &args):
-		failure.Code, failure.Msg, failure.Faults = wire.CodeBadArguments, "the arguments do not fit the schema", args.faults
+		failure.Code, failure.Msg, failure.Faults = wire.CodeBadArguments, args.summary(), args.faults
 	case errors.As(err, &fault):
-		failure.Code, failure.Msg = fault.Code, fault.Msg
-		err = &invocationError{name: name, tool: tool, fault: fault}
+		failure.Code, failure.Msg = fault.Code, c.advised(fault)
+		failure.Signal, failure.Bound, failure.SystemCall = fault.Signal, fault.Bound, fault.Call
+		err = &invocationError{name: name, target: target, msg: failure.Msg, fault: fault}
 	default:
-		return err
+		return nil, err
 	}
-	if !asJSON {
-		return err
+	return failure, err
+}
+
+// advised is the message of a failed invocation with what its author can do about the bound that
+// the satellite met, at the end of the first line: what follows is the satellite's own output.
+func (c *cli) advised(fault *satellite.Error) string {
+	advice := ""
+	switch {
+	case fault.Bound == jail.BoundSystemCall && !c.jail.Trace:
+		advice = "; run it with --trace to see where the call is made"
+	case fault.Bound == jail.BoundMemory:
+		advice = "; use less, or ask for more with memory_mb in the manifest"
 	}
-	return errors.Join(err, c.printJSON(callResult{Name: name, Tool: tool, Content: []callBlock{}, Error: failure}))
+	first, rest, more := strings.Cut(fault.Msg, "\n")
+	if more {
+		rest = "\n" + rest
+	}
+	return first + advice + rest
 }
 
 // invocationError is an invocation that failed, with what was invoked.
 type invocationError struct {
-	name, tool string
-	fault      *satellite.Error
+	name, target, msg string
+	fault             *satellite.Error
 }
 
 func (e *invocationError) Error() string {
-	return fmt.Sprintf("host: %s %s: %s: %s", e.name, e.tool, escape.Line(e.fault.Code), escape.Indented(e.fault.Msg, "  "))
+	return fmt.Sprintf("host: %s %s: %s: %s", e.name, e.target, escape.Line(e.fault.Code), escape.Indented(e.msg, "  "))
 }
 
 func (e *invocationError) Unwrap() error { return e.fault }

@@ -90,6 +90,26 @@ func (c *cli) completeCall(cmd *cobra.Command, args []string, toComplete string)
 	return tools, cobra.ShellCompDirectiveNoFileComp
 }
 
+// completeFire completes the extension and then one of its events; for --sample, an event.
+func (c *cli) completeFire(cmd *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if sample, _ := cmd.Flags().GetBool("sample"); sample && len(args) == 0 {
+		return eventNames(), cobra.ShellCompDirectiveNoFileComp
+	}
+	if len(args) == 0 {
+		return c.completeNames(1)(cmd, args, toComplete)
+	}
+	var events []cobra.Completion
+	for _, entry := range c.entries() {
+		if len(args) > 1 || entry.Name != args[0] || entry.Record == nil {
+			continue
+		}
+		for _, hook := range entry.Record.Hooks {
+			events = append(events, escape.Line(hook.Event))
+		}
+	}
+	return events, cobra.ShellCompDirectiveNoFileComp
+}
+
 // completion is a candidate with its description, which a shell prints: it is escaped.
 func completion(name, about string) cobra.Completion {
 	const shown = 80

@@ -65,9 +65,11 @@ func TestDocsNameEveryJSONKey(t *testing.T) {
 		"show":         reflect.TypeFor[showResult](),
 		"verify":       reflect.TypeFor[verifyResult](),
 		"call":         reflect.TypeFor[callResult](),
+		"fire":         reflect.TypeFor[fireResult](),
 		"check":        reflect.TypeFor[checkResult](),
 		"inspect":      reflect.TypeFor[inspectResult](),
 		"version":      reflect.TypeFor[versionResult](),
+		"doctor":       reflect.TypeFor[doctorResult](),
 		"The record":   record,
 		"The approval": reflect.TypeFor[install.Approval](),
 	} {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/loomext/loomext/cmd/loomext/internal/escape"
 	"github.com/loomext/loomext/install"
+	"github.com/loomext/loomext/jail"
 )
 
 // installResult is what install --json prints. docs/cli.md describes it.
@@ -17,6 +18,7 @@ type installResult struct {
 	Version    string           `json:"version"`
 	Generation string           `json:"generation"`
 	Granted    []string         `json:"granted"`
+	JailLevel  jail.Level       `json:"jail_level"`
 	Approval   install.Approval `json:"approval"`
 	Record     install.Record   `json:"record"`
 }
@@ -38,6 +40,9 @@ An approval that was given before, to the letter, is not asked for again. --yes 
 everything that is requested and --grant a subset; without a terminal one of them is needed.
 --set changes a default of the extension's configuration; the value keeps its type.
 
+The compiler and the satellite run in a jail. A machine that cannot build every wall of it is
+refused; --best-effort makes do with a weaker one, and the result says which.
+
 Exit statuses: 0 installed, replaced or unchanged; 2 usage; 10 to 19 the layer that refused;
 20 not approved. See "loomext help exitcodes".`,
 		Example: `  loomext install ./examples/units
@@ -47,6 +52,7 @@ Exit statuses: 0 installed, replaced or unchanged; 2 usage; 10 to 19 the layer t
 		ValidArgsFunction: directories,
 	}
 	answer.add(cmd)
+	c.addBestEffort(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&asJSON, "json", false, "print the result as JSON")
 	cmd.RunE = ran(func(cmd *cobra.Command, args []string) error {
@@ -77,6 +83,7 @@ func (c *cli) install(ctx context.Context, source string, sets []string, preset 
 			}
 		},
 		Builder: c.builder(),
+		Jail:    c.jail,
 	})
 	if err != nil {
 		return err
@@ -85,12 +92,12 @@ func (c *cli) install(ctx context.Context, source string, sets []string, preset 
 	if asJSON {
 		return c.printJSON(installResult{
 			Outcome: result.Outcome, Name: record.Name, Version: record.Version,
-			Generation: result.Generation, Granted: record.Granted,
+			Generation: result.Generation, Granted: record.Granted, JailLevel: result.JailLevel,
 			Approval: result.Approval, Record: record,
 		})
 	}
-	return c.printf("%s %s %s  granted: %s  approval key: %s\n", escape.Line(record.Name), escape.Line(record.Version),
-		result.Outcome, orNone(record.Granted), record.ApprovalKey)
+	return c.printf("%s %s %s  granted: %s  approval key: %s%s\n", escape.Line(record.Name), escape.Line(record.Version),
+		result.Outcome, orNone(record.Granted), record.ApprovalKey, atLevel(result.JailLevel))
 }
 
 // approve asks on the terminal, and says so where there is none.

@@ -45,11 +45,11 @@ Results go to standard output, everything else to standard error.
 		&cobra.Group{ID: groupStore, Title: "What is installed:"},
 		&cobra.Group{ID: groupAuthors, Title: "Before an install:"},
 	)
-	for _, sub := range []*cobra.Command{c.installCommand(), c.listCommand(), c.showCommand(), c.verifyCommand(), c.removeCommand(), c.callCommand()} {
+	for _, sub := range []*cobra.Command{c.installCommand(), c.listCommand(), c.showCommand(), c.verifyCommand(), c.removeCommand(), c.callCommand(), c.fireCommand()} {
 		sub.GroupID = groupStore
 		root.AddCommand(sub)
 	}
-	for _, sub := range []*cobra.Command{c.checkCommand(), c.inspectCommand()} {
+	for _, sub := range []*cobra.Command{c.checkCommand(), c.inspectCommand(), c.doctorCommand()} {
 		sub.GroupID = groupAuthors
 		root.AddCommand(sub)
 	}

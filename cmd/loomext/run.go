@@ -34,6 +34,7 @@ type cli struct {
 	home string
 	// homeSet tells an empty --home, which is a mistake, from none.
 	homeSet bool
+	jail    jail.Options // by the flags of a command that starts something
 
 	jailNotice sync.Once
 	errLock    sync.Mutex  // one line of standard error at a time
@@ -105,6 +106,8 @@ func (c *cli) report(ctx context.Context, status int, err error) {
 		text = "install: " + text
 	case status == statusInternal:
 		text = "internal: " + text
+	default:
+		text += c.jailHint(err)
 	}
 	c.errorf("%s\n", escape.Block(text))
 }
@@ -126,13 +129,6 @@ func (c *cli) store() (*install.Store, error) {
 	return install.Open(home), nil
 }
 
-// noteJail says, once a command, which walls do not stand around what runs or ran.
-func (c *cli) noteJail(report jail.Report) {
-	if warning := report.Warning(); warning != "" {
-		c.jailNotice.Do(func() { c.tell(escape.Line(warning)) })
-	}
-}
-
 // tell writes a line to standard error, among the reports of a call where there is one: there a
 // reader who does not read holds up nothing.
 func (c *cli) tell(line string) {
@@ -143,22 +139,11 @@ func (c *cli) tell(line string) {
 	c.errorf("%s\n", line)
 }
 
-// jailLines is a jail's report for people, escaped: one line a layer.
-func jailLines(report jail.Report) []string {
-	lines := make([]string, len(report.Layers))
-	for i, layer := range report.Layers {
-		lines[i] = escape.Line(layer.Name) + ": " + escape.Line(layer.State)
-		if layer.Reason != "" {
-			lines[i] += " (" + escape.Line(layer.Reason) + ")"
-		}
-	}
-	return orNoneLines(lines)
-}
-
 // builder builds in the user's cache directory, and tells of the steps that take seconds.
 func (c *cli) builder() *build.Builder {
 	return &build.Builder{
 		Std:    vet.Std(),
+		Jail:   c.jail,
 		Jailed: c.noteJail,
 		Progress: func(line string) {
 			c.progress.layer(install.Progress{Layer: install.LayerCompile, Text: line})

@@ -18,6 +18,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
+
+	"github.com/loomext/loomext/jail"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden parts of the scripts")
@@ -91,6 +93,7 @@ func setupScript(env *testscript.Env) error {
 	env.Setenv("XDG_CACHE_HOME", sharedCache)
 	env.Setenv("UNITS", units)
 	env.Setenv("TERM", "xterm")
+	env.Setenv("LEVEL", string(jail.Inspect().Level)) // what a command gets on this machine
 	return os.CopyFS(filepath.Join(env.WorkDir, "ext"), os.DirFS("testdata/ext"))
 }
 
@@ -227,8 +230,9 @@ func jsonShape(doc []byte) (string, error) {
 	return out.String(), nil
 }
 
-// opaque are the keys whose values are an extension's own, or a map from names.
-var opaque = map[string]bool{"config": true, "overrides": true, "schema": true, "files": true, "json": true}
+// opaque are the keys whose values are an extension's own, a map from names, or what this
+// machine's jail has to say.
+var opaque = map[string]bool{"config": true, "overrides": true, "schema": true, "files": true, "json": true, "build_jail": true, "layers": true}
 
 func kindOf(v any) string {
 	switch v.(type) {

@@ -90,6 +90,6 @@ func recordText(installed *install.Installed) string {
 	p.row("prelude", escape.Line(r.PreludeDigest))
 	p.row("seam", fmt.Sprintf("version %d", r.Seam.Version))
 	p.row("built with", escape.Line(r.Toolchain))
-	p.row("build jail", jailLines(r.BuildJail)...)
+	p.row("build jail", jailText(r.BuildJail)...)
 	return p.String()
 }

@@ -45,10 +45,20 @@ type statusError struct{ status int }
 
 func (e *statusError) Error() string { return fmt.Sprintf("exit status %d", e.status) }
 
-// argumentsError is arguments that do not fit a tool's schema.
+// argumentsError is arguments that do not fit a tool's schema, or a payload that is not an
+// event's.
 type argumentsError struct {
-	extension, tool string
-	faults          []manifest.SchemaFault // the JSON shape is documented in docs/cli.md
+	extension, target string
+	what              string                 // "arguments" or "payload"
+	faults            []manifest.SchemaFault // the JSON shape is documented in docs/cli.md
+}
+
+// summary is all faults in one sentence.
+func (e *argumentsError) summary() string {
+	if e.what == "payload" {
+		return "the payload does not fit the event"
+	}
+	return "the arguments do not fit the schema"
 }
 
 func (e *argumentsError) Error() string {
@@ -58,7 +68,7 @@ func (e *argumentsError) Error() string {
 		if at != "" {
 			at += ": "
 		}
-		lines[i] = fmt.Sprintf("host: %s %s: arguments: %s%s", e.extension, e.tool, at, fault.Msg)
+		lines[i] = fmt.Sprintf("host: %s %s: %s: %s%s", e.extension, e.target, e.what, at, fault.Msg)
 	}
 	return strings.Join(lines, "\n")
 }
@@ -123,14 +133,15 @@ const exitStatuses = `Every command of loomext ends with one of these:
    1  an internal fault
    2  usage: the command line cannot be carried out as it stands
 
-  An invocation (loomext call):
+  An invocation (loomext call, fire):
    3  the extension refused it
    4  the extension crashed, or made a result that has no encoding
    5  it missed its deadline
    6  its satellite was gone, or did not keep to the protocol
-   7  the arguments are no JSON or do not fit the tool's schema; nothing was started
+   7  the arguments are no JSON or do not fit the tool's schema, or the payload not the event;
+      nothing was started
 
-  The layer that refused (install, check, verify, show, remove, inspect, call):
+  The layer that refused (install, check, verify, show, remove, inspect, call, doctor):
   10  fetch       the source cannot be read
   11  extract     the source holds what no tree may hold: links, odd names, too much
   12  manifest    extension.toml, its schemas, or --set

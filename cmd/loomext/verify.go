@@ -30,8 +30,12 @@ there, builds it again, which must give the same bytes. It writes nothing into t
 A check that cannot be made is "skipped", with the reason; only a check that fails fails the
 verification. --require-rebuild makes a rebuild that was skipped a failure. An empty store fails --all: a CI step that verifies nothing proves nothing.
 
+What the record says of the jail around the build is printed: the level, and a line for each
+layer that was skipped. The rebuild runs in a jail as well; --best-effort makes do with a
+weaker one where this machine lacks a wall.
+
 Exit statuses: 0 no check failed; 2 usage; 16 not installed, or nothing is; 17 a check
-failed. See "loomext help exitcodes".`,
+failed; 18 the jail refused a rebuild. See "loomext help exitcodes".`,
 		Example:           "  loomext verify units\n  loomext verify --all --no-rebuild\n  loomext verify --all --require-rebuild --json",
 		ValidArgsFunction: c.completeNames(-1),
 		Args: func(_ *cobra.Command, args []string) error {
@@ -46,6 +50,7 @@ failed. See "loomext help exitcodes".`,
 			return nil
 		},
 	}
+	c.addBestEffort(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&all, "all", false, "verify everything that is installed")
 	flags.BoolVar(&noRebuild, "no-rebuild", false, "do not build again; the check says so")
@@ -76,14 +81,15 @@ func (c *cli) verify(ctx context.Context, names []string, o install.VerifyOption
 		v, err := store.Verify(ctx, name, o)
 		if errors.As(err, new(*install.Error)) && ctx.Err() == nil {
 			refused, result.OK = errors.Join(refused, err), false
-			continue
-		}
-		if err != nil {
+		} else if err != nil {
 			return err
+		}
+		if len(v.Checks) == 0 {
+			continue
 		}
 		result.OK = result.OK && v.OK
 		result.Extensions = append(result.Extensions, v)
-		verificationText(&text, v)
+		verificationText(&text, v, err)
 	}
 	if len(result.Extensions) == 0 {
 		return refused
@@ -132,16 +138,24 @@ func allNames(store *install.Store) ([]string, error) {
 	return names, nil
 }
 
-// verificationText adds the checks of one extension, escaped.
-func verificationText(w *strings.Builder, v install.Verification) {
-	verdict := "ok"
-	if !v.OK {
+// verificationText adds the checks of one extension, escaped. Refused is why it was not rebuilt.
+func verificationText(w *strings.Builder, v install.Verification, refused error) {
+	verdict := "ok" + atLevel(v.JailLevel)
+	switch {
+	case !v.OK:
 		verdict = "FAILED"
+	case refused != nil:
+		verdict = "not rebuilt"
 	}
 	w.WriteString(strings.TrimRight(escape.Line(v.Name)+" "+escape.Line(v.Version), " ") + ": " + verdict + "\n")
-	rows := make([][]string, len(v.Checks))
-	for i, check := range v.Checks {
-		rows[i] = []string{"  " + check.Name, check.State, escape.Line(check.Detail)}
+	var rows [][]string
+	for _, check := range v.Checks {
+		rows = append(rows, []string{"  " + check.Name, check.State, escape.Line(check.Detail)})
+		if check.Name == install.CheckJail {
+			for _, layer := range skippedLayers(v.BuildJail) {
+				rows = append(rows, []string{"", "", "  " + layer})
+			}
+		}
 	}
 	table(w, rows)
 }

@@ -6,7 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"os/exec"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -48,12 +48,10 @@ var (
 	last     []byte             // the token of the call before
 	answered = map[int64]bool{} // cap_calls whose result came
 	stubborn bool
+	kept     [][]byte
 )
 
 func main() {
-	if len(os.Args) > 1 && os.Args[1] == "sleep" {
-		time.Sleep(time.Hour)
-	}
 	if os.Getenv("LOOM_CAP_SOCK") != "fd:3" {
 		os.Exit(1)
 	}
@@ -191,9 +189,6 @@ func serve(id int64, c wire.HookCall) {
 	case "exitafter":
 		answer(id, wire.String("done"))
 		os.Exit(n)
-	case "signal":
-		syscall.Kill(os.Getpid(), syscall.Signal(n))
-		time.Sleep(time.Hour)
 	case "spin":
 		for spinning := true; spinning; {
 		}
@@ -317,17 +312,61 @@ func serve(id int64, c wire.HookCall) {
 		for {
 			next()
 		}
+	case "heap": // takes memory and keeps it
+		for {
+			block := make([]byte, 1<<20)
+			for i := range block {
+				block[i] = byte(i)
+			}
+			kept = append(kept, block)
+		}
+	case "threads": // each in a system call of its own
+		for {
+			go func() {
+				runtime.LockOSThread()
+				time.Sleep(time.Hour)
+			}()
+			runtime.Gosched()
+		}
+	case "maps": // mappings that cannot become one, and then the heap
+		for i := 0; ; i++ {
+			if _, err := syscall.Mmap(-1, 0, 4096, i%2*(syscall.PROT_READ|syscall.PROT_WRITE), syscall.MAP_PRIVATE|syscall.MAP_ANON); err != nil {
+				break
+			}
+		}
+		for {
+			kept = append(kept, make([]byte, 1<<20))
+		}
+	case "babble": // writes output for ever
+		block := bytes.Repeat([]byte("flood\n"), 1000)
+		for {
+			os.Stderr.Write(block)
+		}
+	case "cores": // keeps as many processors busy as there are
+		runtime.GOMAXPROCS(8)
+		for range 8 {
+			go func() {
+				for spinning := true; spinning; {
+				}
+			}()
+		}
+		select {}
+	case "background": // answers, and spins
+		answer(id, wire.Nil())
+		go func() {
+			for spinning := true; spinning; {
+			}
+		}()
+	case "socket":
+		_, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+		answer(id, wire.String(fmt.Sprint(err)))
 	case "fork":
-		c := exec.Command("/proc/self/exe", "sleep")
-		c.ExtraFiles = []*os.File{os.NewFile(fd, "socket")}
-		if arg == "away" {
-			c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		pid, _, errno := syscall.RawSyscall6(syscall.SYS_CLONE, uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0)
+		if pid == 0 && errno == 0 {
+			for {
+			}
 		}
-		if err := c.Start(); err != nil {
-			fail(id, "refused", err.Error())
-			return
-		}
-		answer(id, wire.Int(int64(c.Process.Pid)))
+		answer(id, wire.String(fmt.Sprint(pid, errno)))
 	case "halfway": // a frame begins after the answer and ends in the next call
 		answer(id, wire.Nil())
 		out.write(wire.AppendHeartbeat(nil)[:9])

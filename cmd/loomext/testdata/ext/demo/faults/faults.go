@@ -1,6 +1,8 @@
 package faults
 
 import (
+	"bytes"
+
 	"github.com/loomext/loomext/prelude/cap/clock"
 	"github.com/loomext/loomext/prelude/ext"
 )
@@ -21,6 +23,10 @@ var Run = ext.Typed(func(ctx ext.Ctx, q query) (ext.Outcome, error) {
 	case "spin":
 		ctx.Report("spinning")
 		for {
+		}
+	case "memory":
+		for kept := [][]byte{}; ; {
+			kept = append(kept, bytes.Repeat([]byte("x"), 1<<20))
 		}
 	case "flood":
 		for {
