@@ -3,8 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"os"
 	"os/exec"
@@ -119,12 +117,11 @@ func newBareBuild(ctx context.Context, b *bed) (*bareBuild, error) {
 	if err := quietly(f.command(ctx)); err != nil {
 		return nil, err
 	}
-	built, err := os.ReadFile(f.out)
+	digest, err := digestOf(f.out)
 	if err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256(built)
-	if digest := "sha256:" + hex.EncodeToString(sum[:]); digest != b.forecast.ArtifactDigest {
+	if digest != b.forecast.ArtifactDigest {
 		return nil, fmt.Errorf("the bare build made %s and the install %s; they must do the same work", digest, b.forecast.ArtifactDigest)
 	}
 	return f, nil

@@ -44,12 +44,20 @@ func run() int {
 		fmt.Fprintf(os.Stderr, "bench: no satellite runs on %s, so there is nothing to measure; run it on Linux\n", runtime.GOOS)
 		return exitFault
 	}
+	if err := closeInherited(); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		return exitFault
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if *role == roleRoundTrip {
-		return serveRoundTrip(ctx, flag.Args())
+	switch *role {
+	case "":
+	case roleIdle:
+		return serveIdle(ctx, flag.Args())
+	default:
+		return servePinned(ctx, *role, flag.Args())
 	}
-	if *role != "" || flag.NArg() > 0 {
+	if flag.NArg() > 0 {
 		flag.Usage()
 		return exitUsage
 	}
@@ -86,12 +94,17 @@ func measure(ctx context.Context, only string) ([]row, error) {
 	}{
 		{"warm install of a changed one-tool extension ÷ bare go build of the same root", changedInstall},
 		{"reinstall of an unchanged tree", unchangedInstall},
-		{"satellite started to first answer ÷ fork+exec of a static program that answers one frame", firstAnswer},
+		{"satellite started to first answer, unjailed ÷ fork+exec of a static program that answers one frame", firstAnswer},
+		{"jailed start to first answer ÷ unjailed", jailedStart},
+		{"jailed start to first answer ÷ bubblewrap around the same program", wrappedStart},
 		{"tool call, 1 KiB of arguments ÷ the same bytes over net.UnixConn, one core", smallCall},
 		{"tool call, 64 KiB of arguments ÷ the same bytes over net.UnixConn + one json.Valid, one core", largeCall},
+		{"tool call, 1 KiB of arguments, jailed ÷ unjailed, one core", jailedTrip},
+		{"first call of a satellite that was started ahead of need ÷ a later call after the same rest, one core", firstCall},
 		{"allocations of one hook_call written and its hook_result read on the host", hostAllocations},
 		{"artifact of a JSON tool", artifactSize},
 		{"resident memory of its idle satellite", idleMemory},
+		{"fall of available memory by 1,000 idle satellites", idleCrowd},
 	}
 	var rows []row
 	for _, f := range figures {

@@ -28,6 +28,7 @@ type sample struct {
 	Floor  time.Duration // of both floors of a round, taken together
 	Floors float64       // second floor ÷ first
 	Runs   int           // how many runs it took to get this one
+	Beside time.Duration // a third thing, where one is told beside them
 }
 
 func (s sample) ratio() float64 { return float64(s.Ours) / float64(s.Floor) }

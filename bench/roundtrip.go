@@ -4,12 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"os"
 	"os/exec"
-	"runtime"
 	"strconv"
 	"time"
 
@@ -18,14 +16,17 @@ import (
 )
 
 const (
-	roleRoundTrip = "roundtrip"
-	echoTool      = "echo"
+	roleRoundTrip  = "roundtrip"
+	roleJailedTrip = "jailedtrip"
+	echoTool       = "echo"
 
 	smallArgs = 1 << 10
 	largeArgs = 64 << 10
 
 	smallLimit = 1.3
 	largeLimit = 1.5
+
+	jailedTripLimit = 1.15
 
 	// A batch takes a third of a millisecond: far above what reading the clock costs, and so far below a time slice that
 	// most batches end before the core is given to somebody else.
@@ -43,32 +44,44 @@ func largeCall(ctx context.Context, b *bed) (row, error) {
 	return roundTrip(ctx, b, largeArgs, largeLimit)
 }
 
-// roundTrip measures in a child of its own, because a process cannot take back how many cores it counted when it started.
+// roundTrip is a call of package satellite against the same bytes.
 func roundTrip(ctx context.Context, b *bed, size int, limit float64) (row, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return row{}, err
-	}
-	out, err := pinned(ctx, self, "-role", roleRoundTrip, b.echo, b.netecho, strconv.Itoa(size))
-	if err != nil {
-		return row{}, fmt.Errorf("the pinned child: %w", err)
-	}
-	s, err := decodeSample(out)
+	s, err := inPinnedChild(ctx, roleRoundTrip, b.echo, b.netecho, strconv.Itoa(size))
 	if err != nil {
 		return row{}, err
 	}
 	return ratioRow(s, limit, behind(s)), nil
 }
 
-// serveRoundTrip is the pinned child: it prints one sample.
-func serveRoundTrip(ctx context.Context, args []string) int {
-	s, err := takeRoundTrip(ctx, args)
+// jailedTrip is a call of a satellite in a jail against that of one outside, the host's part being the same.
+func jailedTrip(ctx context.Context, b *bed) (row, error) {
+	s, err := inPinnedChild(ctx, roleJailedTrip, b.echo)
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "bench: pinned child:", err)
-		return exitFault
+		return row{}, err
 	}
-	os.Stdout.Write(s.encode())
-	return exitFine
+	return ratioRow(s, jailedTripLimit, behind(s)), nil
+}
+
+func takeJailedTrip(ctx context.Context, args []string) (_ sample, err error) {
+	if len(args) != 1 {
+		return sample{}, errors.New("want an artifact")
+	}
+	s, err := newStarts(ctx, args[0])
+	if err != nil {
+		return sample{}, err
+	}
+	defer s.close()
+	var sides [2]func() error
+	text := jsonText(smallArgs)
+	for i, begin := range []starter{unjailed(s.artifact, s.env, s.null), jailed(s.image, s.env)} {
+		d, err := begin(ctx)
+		if err != nil {
+			return sample{}, err
+		}
+		defer func() { err = errors.Join(err, d.close()) }()
+		sides[i] = func() error { return d.call(echoTool, text) }
+	}
+	return compare(ctx, smallRounds, batches(smallBatch, sides[0]), batches(smallBatch, sides[1]))
 }
 
 func takeRoundTrip(ctx context.Context, args []string) (_ sample, err error) {
@@ -80,16 +93,13 @@ func takeRoundTrip(ctx context.Context, args []string) (_ sample, err error) {
 	if err != nil {
 		return sample{}, err
 	}
-	if n := runtime.GOMAXPROCS(0); n != 1 {
-		return sample{}, fmt.Errorf("it may use %d cores and not one", n)
-	}
 	text := jsonText(size)
 	echo, err := newEcho(ctx, netecho, text)
 	if err != nil {
 		return sample{}, err
 	}
 	defer func() { err = errors.Join(err, echo.close()) }()
-	s, err := satellite.Launch(ctx, satellite.Config{Artifact: artifact})
+	s, err := launch(ctx, artifact)
 	if err != nil {
 		return sample{}, err
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -11,13 +10,9 @@ import (
 	"time"
 
 	"github.com/loomext/loomext/internal/wire"
-	"github.com/loomext/loomext/satellite"
 )
 
 const (
-	startRounds = 200
-	startLimit  = 1.3
-
 	allocationRuns  = 2000
 	allocationLimit = 10
 
@@ -38,73 +33,6 @@ const (
 	forecastTool = "forecast"
 	forecastArgs = `{"city":"Reykjavík","days":3}`
 )
-
-// firstAnswer is the start of a satellite against that of a program that has nothing to set up. The tool echoes, so that the
-// time is the satellite's own; what a tool that decodes and encodes JSON adds at its first call is told beside it.
-func firstAnswer(ctx context.Context, b *bed) (row, error) {
-	frame := append([]byte{0, 0, 0, byte(len(forecastArgs))}, forecastArgs...)
-	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
-	if err != nil {
-		return row{}, err
-	}
-	defer null.Close()
-	against := func(artifact, tool string) (sample, error) {
-		return compare(ctx, startRounds,
-			func(context.Context) (time.Duration, error) { return startBare(b.bare, frame, null) },
-			func(ctx context.Context) (time.Duration, error) { return startSatellite(ctx, artifact, tool) })
-	}
-	s, err := against(b.echo, echoTool)
-	if err != nil {
-		return row{}, err
-	}
-	typed, err := against(b.artifact(forecastTool), forecastTool)
-	if err != nil {
-		return row{}, err
-	}
-	return ratioRow(s, startLimit, fmt.Sprintf("%s; %.2f with a tool that decodes and encodes JSON", behind(s), typed.ratio())), nil
-}
-
-// startSatellite launches a satellite, calls its tool, and waits outside the measured time until nothing of it is left.
-func startSatellite(ctx context.Context, artifact, tool string) (time.Duration, error) {
-	start := time.Now()
-	s, err := satellite.Launch(ctx, satellite.Config{Artifact: artifact})
-	if err != nil {
-		return 0, err
-	}
-	_, err = s.Tool(ctx, tool, []byte(forecastArgs), "", 0)
-	took := time.Since(start)
-	s.Close()
-	return took, err
-}
-
-// startBare starts a program with one end of a socket pair, sends it a frame and reads the same frame back.
-func startBare(program string, frame []byte, null *os.File) (time.Duration, error) {
-	start := time.Now()
-	ours, theirs, err := socketPair()
-	if err != nil {
-		return 0, err
-	}
-	defer ours.Close()
-	child, err := os.StartProcess(program, []string{program}, &os.ProcAttr{Env: []string{}, Files: []*os.File{null, null, null, theirs}})
-	_ = theirs.Close()
-	if err != nil {
-		return 0, err
-	}
-	back := make([]byte, len(frame))
-	_, err = ours.Write(frame)
-	if err == nil {
-		_, err = io.ReadFull(ours, back)
-	}
-	took := time.Since(start)
-	if err == nil && string(back) != string(frame) {
-		err = fmt.Errorf("%s answered something else", program)
-	}
-	_ = ours.Close()
-	if _, waitErr := child.Wait(); err == nil {
-		err = waitErr
-	}
-	return took, err
-}
 
 // replay is a stream of one frame, over and over.
 type replay struct{ frame, rest []byte }
@@ -139,7 +67,7 @@ func hostAllocations(ctx context.Context, b *bed) (row, error) {
 			panic(err) // of our own frames
 		}
 	})
-	s, err := satellite.Launch(ctx, satellite.Config{Artifact: b.echo})
+	s, err := launch(ctx, b.echo)
 	if err != nil {
 		return row{}, err
 	}
@@ -173,7 +101,7 @@ func artifactSize(_ context.Context, b *bed) (row, error) {
 
 // idleMemory is what a satellite holds that has answered a call and waits for the next.
 func idleMemory(ctx context.Context, b *bed) (row, error) {
-	s, err := satellite.Launch(ctx, satellite.Config{Artifact: b.artifact(forecastTool)})
+	s, err := launch(ctx, b.artifact(forecastTool))
 	if err != nil {
 		return row{}, err
 	}

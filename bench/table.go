@@ -26,6 +26,8 @@ const (
 	verdictOK   = "ok"
 	verdictOver = "over"
 	verdictVoid = "void"
+	// verdictUnmet is that of a figure whose other side is not there to be measured.
+	verdictUnmet = "not measured"
 )
 
 // exact stands where there is no floor because nothing is timed.
@@ -35,12 +37,17 @@ const exact = "exact"
 func ratioRow(s sample, limit float64, note string) row {
 	r := row{
 		measured: fmt.Sprintf("%.2f", s.ratio()),
-		limit:    fmt.Sprintf("%.1f", limit),
+		limit:    limitText(limit),
 		verdict:  within(s.ratio(), limit),
 		note:     note + runs(s),
 	}
 	r.judge(s)
 	return r
+}
+
+// limitText has one digit after the point, and a second where there is one.
+func limitText(limit float64) string {
+	return strings.TrimSuffix(strconv.FormatFloat(limit, 'f', 2, 64), "0")
 }
 
 // judge fills in the floors, and takes the verdict back where they disagree.
@@ -110,12 +117,27 @@ never had a run that counts is *void*.
 - **Unchanged install**: the same command on a tree that is installed. Every process it starts is counted with ptrace; only
   the go command asked for its version or its settings may be among them. The floor is ` + "`loomext version`" + ` and only there to
   tell whether the machine was quiet.
-- **First answer**: from before the launch to the decoded outcome of the first call of a tool that gives its arguments back,
-  against fork, exec, one frame written and read with system calls on a socket pair.
+- **Unjailed start**: from before the launch to the decoded answer of the first call of a tool that gives its arguments back,
+  against fork, exec, one frame written and read with system calls on a socket pair. The artifact is started as any program is,
+  with what package satellite starts it with and no jail, and the host's part is the wire alone: the figure is the prelude's.
+- **Jailed start**: a launch by package satellite, from an image sealed before, up to the outcome of the first call, against that
+  very start without a jail. What is left of the difference is the jail's, package satellite's and the host's.
+- **Bubblewrap**: the same against ` + "`bwrap --unshare-all --die-with-parent --ro-bind DIR / /PROGRAM`" + `, which is given the same
+  descriptors and variables. What the kernel has to clear up after it falls into the time of the launch that comes next.
 - **Tool calls**: one process for the host and one for the other end, both on one core, against frames of the very lengths of
   the call and of its answer over ` + "`net.UnixConn`" + `. The tool gives its arguments back. Minted tokens, deadlines, JSON checks and
   UTF-8 checks are part of the call.
+- **Jailed call**: one core, the same host that uses the wire alone, the same artifact inside a jail and outside of one.
+- **Ahead of need**: a satellite is started and left alone until all of its threads sleep and the host's own goroutine waits for
+  what it says; then comes its first call, of 1 KiB. The floor is the tenth call of the same satellite, after it was left alone as
+  long again: both find caches that others have filled, and both wake the sleepers. What a call takes that follows another at
+  once, which neither has to do, stands beside them.
 - **Resident memory**: what the kernel counts (VmRSS) once the satellite has answered a call and the count has come to rest.
+- **Idle satellites**: a host of its own starts a thousand, calls each once when all are up, and waits until MemAvailable has come
+  to rest; the fall counts the host and the image. Then the host is killed with SIGKILL. One that does not answer or is not there
+  when the host is killed is lost. One lost, or one still there after a second, is over the limit.
+
+The descriptors that a shell left open are closed first: how wide the table of descriptors is changes what a launch costs.
 `)
 	return b.String()
 }

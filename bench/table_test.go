@@ -31,6 +31,25 @@ func TestTableTellsEveryRow(t *testing.T) {
 	}
 }
 
+func TestLimitHasTheDigitsItNeeds(t *testing.T) {
+	for limit, want := range map[float64]string{1.3: "1.3", 1.15: "1.15", 2: "2.0", 0.6: "0.6"} {
+		if got := limitText(limit); got != want {
+			t.Errorf("%v is %q, want %q", limit, got, want)
+		}
+	}
+}
+
+func TestFigureWithoutItsOtherSideDoesNotHold(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	r, err := wrappedStart(t.Context(), &bed{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.note != "needs bubblewrap" || allHold([]row{r}) {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestDuration(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		14230 * time.Nanosecond:   "14.2 µs",

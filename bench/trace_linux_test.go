@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -13,6 +14,8 @@ const (
 	playParent = "parent" // starts two children, one after the other
 	playChild  = "child"
 	playBroken = "broken" // starts a child and fails
+	playIdle   = "idle"   // waits for the end of its standard input
+	playHeir   = "heir"   // says which of descriptors 2 and 3 it still has once it has closed what it inherited
 )
 
 func TestMain(m *testing.M) {
@@ -20,6 +23,17 @@ func TestMain(m *testing.M) {
 	switch role {
 	case "":
 		os.Exit(m.Run())
+	case playIdle:
+		_, _ = io.Copy(io.Discard, os.Stdin)
+	case playHeir:
+		if err := closeInherited(); err != nil {
+			os.Exit(9)
+		}
+		for _, name := range []string{"2", "3"} {
+			if _, err := os.Stat("/proc/self/fd/" + name); err == nil {
+				os.Stdout.WriteString(name + "\n")
+			}
+		}
 	case playParent, playBroken:
 		for _, name := range []string{"first", "second"} {
 			child := exec.Command(os.Args[0], name)

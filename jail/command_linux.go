@@ -40,15 +40,17 @@ type Command struct {
 	waitErr error
 }
 
+// nullDevice stays open for the life of the process: every launch hands it on.
+var nullDevice = sync.OnceValues(func() (int, error) { return unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0) })
+
 // start does the system's part of [Start].
 func start(ctx context.Context, s Spec, o Options) (*Command, error) {
 	var own closers // the child's ends and, until the launch holds, ours
 	defer own.close()
-	null, err := unix.Open("/dev/null", unix.O_RDWR|unix.O_CLOEXEC, 0)
+	null, err := nullDevice()
 	if err != nil {
 		return nil, &Error{Place: "descriptors", What: "the null device could not be opened", Err: err}
 	}
-	own.add(null)
 	errOut, errIn, err := outputPipe(&own)
 	if err != nil {
 		return nil, err

@@ -103,6 +103,7 @@ func (l *launch) try() error {
 	if err != nil {
 		return err
 	}
+	defer p.done()
 	if err := l.give(); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ package jail
 
 import (
 	"runtime"
+	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -46,8 +47,23 @@ type jump struct {
 const programRoom = 512
 
 func newProgram() *program {
-	return &program{calls: make([]call, 0, programRoom), steps: make([]int, 0, programRoom)}
+	p, _ := programs.Get().(*program)
+	if p == nil {
+		p = &program{calls: make([]call, 0, programRoom), steps: make([]int, 0, programRoom)}
+	}
+	return p
 }
+
+// done gives the program's room to the next. Nobody may look at it any longer.
+func (p *program) done() {
+	clear(p.calls)
+	clear(p.kept)
+	*p = program{calls: p.calls[:0], steps: p.steps[:0], kept: p.kept[:0], jumps: p.jumps[:0]}
+	programs.Put(p)
+}
+
+// programs are kept because their room is large and a launch short.
+var programs sync.Pool
 
 // add appends a call and returns its index.
 func (p *program) add(number uintptr, args ...uintptr) int {

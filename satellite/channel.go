@@ -26,11 +26,12 @@ type channel struct {
 	raw  syscall.RawConn // of file: it keeps the descriptor while it is used
 
 	// The reader's alone.
-	soon    bool // the next bytes are expected at once
-	into    []byte
-	got     int
-	readErr error
-	receive func(fd uintptr) bool // made once
+	soon     bool // the next bytes are expected at once
+	starting int  // how many more waits the first answer is worth
+	into     []byte
+	got      int
+	readErr  error
+	receive  func(fd uintptr) bool // made once
 
 	// Writers hold mu for a whole frame and encode into buf.
 	mu       sync.Mutex

@@ -14,6 +14,10 @@ import (
 // takes longer does not notice what the poller costs.
 const soonWait = time.Millisecond
 
+// startWaits is how many times that the first answer of a satellite is waited for: its
+// process starts meanwhile, which takes one to three milliseconds.
+const startWaits = 4
+
 // newChannel makes the pair. Theirs is a blocking descriptor; the satellite
 // does with its end what it likes.
 func newChannel() (ours *channel, theirs *os.File, err error) {
@@ -39,7 +43,7 @@ func newChannel() (ours *channel, theirs *os.File, err error) {
 // hostEnd takes over a descriptor that does not block. The runtime takes no
 // other to its poller; once it has it, the descriptor blocks.
 func hostEnd(fd int) (*channel, error) {
-	c := &channel{file: os.NewFile(uintptr(fd), "satellite")}
+	c := &channel{file: os.NewFile(uintptr(fd), "satellite"), starting: startWaits}
 	c.receive, c.send = c.receiveSome, c.sendAll
 	raw, err := c.file.SyscallConn()
 	if err == nil {
@@ -65,12 +69,14 @@ func blocking(fd int) error {
 
 // receiveSome is one attempt to read. False sends the reader to the poller.
 func (c *channel) receiveSome(fd uintptr) bool {
-	if c.soon {
+	for c.soon {
 		n, err := unix.Read(int(fd), c.into)
 		if err != unix.EAGAIN && err != unix.EINTR {
+			c.starting = 0
 			return c.received(n, err)
 		}
-		c.soon = false // it takes its time, or the runtime wants this thread
+		c.starting--
+		c.soon = err == unix.EAGAIN && c.starting > 0 // else it takes its time, or the runtime wants this thread
 	}
 	for {
 		n, _, err := unix.Recvfrom(int(fd), c.into, unix.MSG_DONTWAIT)
