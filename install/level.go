@@ -7,7 +7,7 @@ import (
 )
 
 // levels are the jail's, the strongest first.
-var levels = []jail.Level{jail.LevelFull, jail.LevelNoCgroup, jail.LevelNoLandlock, jail.LevelNoNamespaces, jail.LevelFilterOnly}
+var levels = []jail.Level{jail.LevelFull, jail.LevelNoCgroup, jail.LevelNoUser, jail.LevelNoLandlock, jail.LevelNoNamespaces, jail.LevelFilterOnly}
 
 // weaker is the weaker of two levels. The empty one, of what did not run or is not known, gives
 // way to any other, and a level that this version does not know is the weakest.

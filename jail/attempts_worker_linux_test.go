@@ -138,14 +138,14 @@ func work(in io.Reader, out io.Writer) error {
 func newScene(dir string) (_ *scene, end func(), err error) {
 	s := &scene{dir: dir, probe: filepath.Join(dir, "probe"), setuid: filepath.Join(filepath.Dir(dir), "setuid")}
 	var ends []func()
-	end = func() {
+	cleanUp := func() {
 		for _, f := range slices.Backward(ends) {
 			f()
 		}
 	}
 	defer func() {
 		if err != nil {
-			end()
+			cleanUp()
 		}
 	}()
 	program, err := os.Open(s.probe)
@@ -173,7 +173,7 @@ func newScene(dir string) (_ *scene, end func(), err error) {
 		return nil, nil, err
 	}
 	s.facts = append(facts, "target="+strconv.Itoa(s.target))
-	return s, end, nil
+	return s, cleanUp, nil
 }
 
 // leaveOpen opens what a careless host leaves to every child it starts: the

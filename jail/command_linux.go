@@ -23,6 +23,7 @@ const outputGrace = 500 * time.Millisecond
 // many goroutines.
 type Command struct {
 	pid      int
+	uid      int // the user it was made, 0 if none
 	report   Report
 	group    *group
 	listener *listener
@@ -40,17 +41,16 @@ type Command struct {
 	waitErr error
 }
 
-// nullDevice stays open for the life of the process: every launch hands it on.
-var nullDevice = sync.OnceValues(func() (int, error) { return unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0) })
-
 // start does the system's part of [Start].
 func start(ctx context.Context, s Spec, o Options) (*Command, error) {
 	var own closers // the child's ends and, until the launch holds, ours
 	defer own.close()
-	null, err := nullDevice()
+	// Its own: what a program sets on a shared one would be another's to see.
+	null, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, &Error{Place: "descriptors", What: "the null device could not be opened", Err: err}
 	}
+	own.add(null)
 	errOut, errIn, err := outputPipe(&own)
 	if err != nil {
 		return nil, err
@@ -76,12 +76,12 @@ func start(ctx context.Context, s Spec, o Options) (*Command, error) {
 	}
 
 	jobs := forks.hold()
-	l, err := launchOn(jobs, s, o, files)
+	l, err := launchOn(ctx, jobs, s, o, files)
 	if err != nil {
 		forks.release()
 		return nil, err
 	}
-	c := &Command{pid: l.pid, report: newReport(s.Profile, l.layers), group: l.group, stderr: newCapped(s.StderrCap), limits: s.Limits, done: make(chan struct{})}
+	c := &Command{pid: l.pid, uid: l.uid, report: newReport(s.Profile, l.layers), group: l.group, stderr: newCapped(s.StderrCap), limits: s.Limits, done: make(chan struct{})}
 	_ = unix.SetNonblock(l.pidfd, true) // so that the wait parks a goroutine, not a thread
 	c.number, c.pidfd = l.pidfd, os.NewFile(uintptr(l.pidfd), "pidfd")
 	if c.group != nil {
@@ -152,14 +152,18 @@ func (c *Command) killGroup() {
 func (c *Command) mourn(readers []*reader, stop func() bool) {
 	err := c.awaitExit()
 	c.mu.Lock()
-	c.killGroup() // what the leader left behind
+	if !errors.Is(err, unix.ECHILD) { // else somebody has reaped it, and the number may be another's
+		c.killGroup() // what the leader left behind
+	}
 	var status unix.WaitStatus
 	var usage unix.Rusage
+	unseen := false
 	for {
 		var reapErr error
 		if _, reapErr = unix.Wait4(c.pid, &status, 0, &usage); reapErr == unix.EINTR {
 			continue
 		}
+		unseen = reapErr != nil
 		err = errors.Join(err, reapErr)
 		break
 	}
@@ -173,6 +177,10 @@ func (c *Command) mourn(readers []*reader, stop func() bool) {
 		err = errors.Join(err, r.finish(deadline))
 	}
 	c.exit = c.verdict(status, usage, killed)
+	if unseen {
+		c.exit.Code = -1
+	}
+	hostIDs().give(c.uid)
 	if call := c.listener.finish(); call >= 0 {
 		c.exit.Bound, c.exit.Call, c.exit.Killed = BoundSystemCall, callName(arch, call), false
 	}

@@ -46,7 +46,7 @@ func TestTheJailPageListsTheLayersOfALaunch(t *testing.T) {
 }
 
 func TestTheJailPageListsTheLevels(t *testing.T) {
-	want := []string{string(LevelFull), string(LevelNoCgroup), string(LevelNoLandlock), string(LevelNoNamespaces), string(LevelFilterOnly)}
+	want := []string{string(LevelFull), string(LevelNoCgroup), string(LevelNoUser), string(LevelNoLandlock), string(LevelNoNamespaces), string(LevelFilterOnly)}
 	if got := rowsOf(t, jailPage(t), "Levels"); !slices.Equal(got, want) {
 		t.Errorf("docs/jail.md has %q, want %q", got, want)
 	}

@@ -22,8 +22,9 @@ type judge struct {
 	answers []answer // by the length of what arrives, less one
 }
 
-// socketMemory is what a socket may hold of a filter, by default and a little less.
-const socketMemory = 16 << 10
+// socketMemory is what a socket may hold of a filter: half of what the oldest kernels
+// grant by default, for the kernel counts the program it makes of it.
+const socketMemory = 5 << 10
 
 // judgeOf loads a filter, so the kernel checks it as well.
 func judgeOf(t testing.TB, code []unix.SockFilter) *judge {

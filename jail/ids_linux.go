@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 )
 
 // Where the host is root, every launch runs as a user and group of its own, out
@@ -23,6 +22,9 @@ const (
 	// idBlock is the size of one host's block: more satellites than a host runs
 	// at a time.
 	idBlock = 4096
+	// idSpare is the last of a block, as the namespace sees it. No launch has it; the
+	// namespaces are tried with it.
+	idSpare = idBlock - 1
 )
 
 // ids are the users that launches run as.
@@ -30,16 +32,38 @@ type ids struct {
 	// base is the first number of the block, as the host sees it. Inside the
 	// user namespace the block begins at 0, which no launch gets.
 	base int
-	next atomic.Uint32
+
+	mu   sync.Mutex
+	next int
+	used map[int]bool // by what lives, as the namespace sees it
 	// own says that there is no block: launches keep the host's own user.
 	own bool
 	why string // no block, although the host is root
 }
 
-// take is the next user, as the host sees it and as the namespace does.
-func (i *ids) take() (outside, inside int) {
-	n := 1 + int(i.next.Add(1)-1)%(idBlock-1)
-	return i.base + n, n
+// take is a user that nothing alive has, as the host sees it and as the namespace
+// does. It is given back with give.
+func (i *ids) take() (outside, inside int, ok bool) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for range idSpare - 1 {
+		i.next = i.next%(idSpare-1) + 1
+		if !i.used[i.next] {
+			if i.used == nil {
+				i.used = map[int]bool{}
+			}
+			i.used[i.next] = true
+			return i.base + i.next, i.next, true
+		}
+	}
+	return 0, 0, false
+}
+
+// give returns a user, by its number as the host sees it; 0 is nobody.
+func (i *ids) give(outside int) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	delete(i.used, outside-i.base)
 }
 
 // hostIDs are those of this process.

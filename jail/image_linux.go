@@ -61,6 +61,14 @@ func sealReader(r io.Reader) (*Image, error) {
 	refused := func(what string, err error) error {
 		return &Error{Place: layerSealed, What: what, Fix: sealedRemedy(err), Err: err}
 	}
+	program, err := io.ReadAll(io.LimitReader(r, maxImage+1))
+	if err == nil && len(program) > maxImage {
+		err = fmt.Errorf("more than %d bytes", maxImage)
+	}
+	if err != nil {
+		return nil, refused("the program could not be read", err)
+	}
+	digest := sha256.Sum256(program)
 	// A fork elsewhere in this process between making the writable descriptor and
 	// closing it would keep the program from being executed.
 	syscall.ForkLock.RLock()
@@ -75,12 +83,7 @@ func sealReader(r io.Reader) (*Image, error) {
 	}
 	writable := os.NewFile(uintptr(fd), imageName)
 	defer writable.Close()
-	hash := sha256.New()
-	size, err := io.Copy(io.MultiWriter(writable, hash), io.LimitReader(r, maxImage+1))
-	if err == nil && size > maxImage {
-		err = fmt.Errorf("more than %d bytes", maxImage)
-	}
-	if err != nil {
+	if _, err := writable.Write(program); err != nil {
 		return nil, refused("the program could not be copied", err)
 	}
 	if err := writable.Chmod(0o555); err != nil {
@@ -93,7 +96,7 @@ func sealReader(r io.Reader) (*Image, error) {
 	if err != nil {
 		return nil, refused("the copy could not be opened again for reading", err)
 	}
-	image := &Image{digest: "sha256:" + hex.EncodeToString(hash.Sum(nil)), size: size}
+	image := &Image{digest: "sha256:" + hex.EncodeToString(digest[:]), size: int64(len(program))}
 	image.memory = os.NewFile(uintptr(readable), imageName)
 	return image, nil
 }

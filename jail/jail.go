@@ -34,7 +34,8 @@
 //     to the end or given up after a bounded wait, and nothing of the Command
 //     is left in this process.
 //   - The host keeps, for the life of its process, the descriptors of the shared
-//     namespaces, of the empty Landlock rule set and of one pair of sockets.
+//     namespaces, of the empty Landlock rule set, of one pair of sockets and of a null
+//     device at 255, and one page of memory at 16 GiB.
 package jail
 
 import (
@@ -118,8 +119,9 @@ const (
 	maxFiles = 16
 	// maxPaths and maxDepth bound the calls of a launch: each path is opened and
 	// mounted, and each of its directories made.
-	maxPaths = 16
-	maxDepth = 20
+	maxPaths    = 24
+	maxDepth    = 20
+	maxDirDepth = 64
 )
 
 // Limits bound what a command may use. Zero leaves a limit to the profile;
@@ -245,10 +247,13 @@ func (s *Spec) check() error {
 			return &Error{Place: "program", What: quoted(path) + " is too deep", Fix: "use a path of fewer directories"}
 		}
 	}
+	if s.Dir != "" && (filepath.Clean(s.Dir) != s.Dir || strings.Count(s.Dir, "/") > maxDirDepth) {
+		return &Error{Place: "program", What: "the working directory " + quoted(s.Dir) + " is not a clean path, or too deep", Fix: "use a path without dots and of fewer directories"}
+	}
 	if s.Joined && s.Stdout != nil {
 		return &Error{Place: "output", What: "standard output is joined to standard error and has a writer of its own", Fix: "choose one of them"}
 	}
-	for _, list := range [][]string{{s.Path, s.Dir}, s.Args, s.Env} {
+	for _, list := range [][]string{{s.Path, s.Dir}, s.Args, s.Env, s.ReadOnly, s.Writable} {
 		for _, text := range list {
 			if strings.IndexByte(text, 0) >= 0 {
 				return &Error{Place: "program", What: "a path, argument or variable holds a zero byte: " + quoted(text), Fix: "remove it"}

@@ -75,7 +75,27 @@ type landlock struct {
 	nothing int
 }
 
-var landlocked = sync.OnceValue(func() *landlock {
+var knownLandlock struct {
+	sync.Mutex
+	*landlock
+}
+
+// landlocked asks the kernel once, and again where the answer was for want of
+// something that comes and goes.
+func landlocked() *landlock {
+	knownLandlock.Lock()
+	defer knownLandlock.Unlock()
+	if knownLandlock.landlock != nil {
+		return knownLandlock.landlock
+	}
+	l := askLandlock()
+	if l.err == nil || !passing(l.err) {
+		knownLandlock.landlock = l
+	}
+	return l
+}
+
+func askLandlock() *landlock {
 	l := &landlock{nothing: -1}
 	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
@@ -88,9 +108,13 @@ var landlocked = sync.OnceValue(func() *landlock {
 			var one unix.LandlockRulesetAttr
 			*field(&one) = a.bit
 			fd, err := createRuleset(&one)
-			if err != nil {
+			if err == unix.EINVAL {
 				l.lacks = append(l.lacks, a.name)
 				continue
+			}
+			if err != nil {
+				l.err = &Error{Place: layerLandlock, What: "the kernel made no rule set", Fix: landlockRemedy(err), Err: err}
+				return
 			}
 			_ = unix.Close(fd)
 			*field(&l.handled) |= a.bit
@@ -99,12 +123,15 @@ var landlocked = sync.OnceValue(func() *landlock {
 	ask(fileAccess, func(a *unix.LandlockRulesetAttr) *uint64 { return &a.Handled_access_fs })
 	ask(netAccess, func(a *unix.LandlockRulesetAttr) *uint64 { return &a.Handled_access_net })
 	ask(scopes, func(a *unix.LandlockRulesetAttr) *uint64 { return &a.Scoped })
+	if l.err != nil {
+		return l
+	}
 	var err error
 	if l.nothing, err = createRuleset(&l.handled); err != nil {
 		l.err = &Error{Place: layerLandlock, What: "the kernel made no rule set", Fix: landlockRemedy(err), Err: err}
 	}
 	return l
-})
+}
 
 // createRuleset hands over as much of the attributes as is set: an older kernel
 // takes a longer structure only where the rest is zero, which is what it is.

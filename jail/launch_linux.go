@@ -3,10 +3,12 @@
 package jail
 
 import (
+	"context"
 	"errors"
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -40,6 +42,7 @@ type launch struct {
 	install                  int    // the call that sets the filter
 	enter, exec              int    // the last two: the working directory and the program
 
+	program    *program
 	pid, pidfd int
 	listenFD   int
 }
@@ -63,6 +66,10 @@ func (l *launch) run() (err error) {
 	defer func() {
 		if err != nil {
 			l.discard()
+		}
+		if l.program != nil { // nothing works through it any longer
+			l.program.done()
+			l.program = nil
 		}
 	}()
 	l.layers = make([]Layer, 0, len(steps))
@@ -103,7 +110,7 @@ func (l *launch) try() error {
 	if err != nil {
 		return err
 	}
-	defer p.done()
+	l.program = p
 	if err := l.give(); err != nil {
 		return err
 	}
@@ -161,7 +168,7 @@ func (l *launch) compose() (*program, error) {
 	if l.image >= 0 && !l.without(layerSealed) {
 		path := uintptr(emptyPath())
 		if path == 0 {
-			path = p.text("")
+			return nil, &Error{Place: layerFilter, What: "no address for the path of the program is free in the host's memory"}
 		}
 		l.exec = p.add(unix.SYS_EXECVEAT, imageAt, path, argv, env, unix.AT_EMPTY_PATH)
 	} else {
@@ -170,6 +177,9 @@ func (l *launch) compose() (*program, error) {
 	if l.listens && l.install+1 != l.exec {
 		// A refused call would wait for an answer from a host that waits for the exec.
 		return nil, &Error{Place: layerFilter, What: "something stands between the filter and the program"}
+	}
+	if p.full {
+		return nil, &Error{Place: "program", What: "a launch of more than " + strconv.Itoa(programRoom) + " system calls", Fix: "name fewer paths, or shorter ones"}
 	}
 	if l.inner >= 0 {
 		p.die()
@@ -193,14 +203,18 @@ func (l *launch) execute(p *program) error {
 		return &Error{Place: "start", What: "the kernel made no process", Err: err}
 	}
 	l.pid = pid
+	var waited unix.WaitStatus
 	if l.inner >= 0 {
-		reap(pid) // the one that stayed behind
-		if l.pid = max(p.calls[l.inner].result, 0); l.listens {
+		waited = reap(pid) // the one that stayed behind
+		if l.pid = int(p.made); l.listens {
 			l.listenFD = l.boardTake()
 		}
 	}
 	if i := p.failed(); i >= 0 {
 		return l.refused(p, i)
+	}
+	if l.inner >= 0 && waited != 0 {
+		return &Error{Place: "start", What: "the process that makes the program's was ended by somebody else", Err: unix.ECHILD}
 	}
 	if l.listens && l.listenFD < 0 {
 		return &Error{Place: layerFilter, What: errNoListener.Error()}
@@ -232,6 +246,12 @@ func (l *launch) refused(p *program, i int) error {
 	case p.steps[i] >= len(steps):
 		return &Error{Place: "start", What: name + " was refused", Err: errno}
 	}
+	for _, m := range l.trees {
+		if i == m.open {
+			return &Error{Place: layerRoot, What: quoted(m.path) + " cannot be opened for the program", Err: errno,
+				Fix: "check the path; where the host is root, it reaches only what every user or root without its privileges may"}
+		}
+	}
 	layer := steps[p.steps[i]].name
 	if layer == layerTree {
 		layer = layerNamespaces
@@ -254,6 +274,7 @@ func (l *launch) discard() {
 	if l.group != nil {
 		l.group.remove()
 	}
+	hostIDs().give(l.uid)
 }
 
 // explain makes a sentence of what exec said.
@@ -288,7 +309,7 @@ func (l *launch) explain(errno unix.Errno) error {
 }
 
 // launchOn runs attempts on the forking thread until one holds.
-func launchOn(jobs chan<- func(), s Spec, o Options, files []uintptr) (*launch, error) {
+func launchOn(ctx context.Context, jobs chan<- func(), s Spec, o Options, files []uintptr) (*launch, error) {
 	l := &launch{spec: s, options: o, files: files}
 	var err error
 	for attempt := range launchAttempts {
@@ -296,8 +317,21 @@ func launchOn(jobs chan<- func(), s Spec, o Options, files []uintptr) (*launch, 
 			time.Sleep(launchPause)
 		}
 		done := make(chan struct{})
-		jobs <- func() { err = l.run(); close(done) }
-		<-done
+		job := func() {
+			if err = ctx.Err(); err == nil {
+				err = l.run()
+			}
+			close(done)
+		}
+		select {
+		case jobs <- job:
+			<-done
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+		if ctx.Err() != nil && err == ctx.Err() {
+			return nil, &Error{Place: s.Path, What: "not started", Err: err}
+		}
 		if !errors.Is(err, unix.ETXTBSY) && err != errNoListener {
 			break
 		}

@@ -29,10 +29,20 @@ func (l *launch) mounts() []*mount {
 		}
 		add(path, attributes)
 	}
-	add(os.DevNull, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NOEXEC)
+	// Read-only as a file: it can be written to, and keeps its mode and times.
+	add(os.DevNull, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NOEXEC)
 	slices.SortStableFunc(list, func(a, b *mount) int { return strings.Compare(a.path, b.path) })
 	return list
 }
+
+// maxGiven and maxGivenDepth bound what a launch walks, which every other launch of
+// this process waits for: a build's tree has a tenth of each.
+const (
+	maxGiven      = 100_000
+	maxGivenDepth = 64
+)
+
+var errTooMuch = errors.New("more files, or deeper ones, than a program is given")
 
 // give hands what the program may write to the user it was made, where the host
 // is root. What is in it is the caller's, fresh or left by
@@ -44,7 +54,11 @@ func (l *launch) give() error {
 	for _, dir := range l.spec.Writable {
 		root, err := os.OpenRoot(dir)
 		if err == nil {
+			entries := 0
 			err = fs.WalkDir(root.FS(), ".", func(path string, _ fs.DirEntry, err error) error {
+				if entries++; entries > maxGiven || strings.Count(path, "/") > maxGivenDepth {
+					return errTooMuch
+				}
 				return errors.Join(err, root.Lchown(path, l.uid, l.uid))
 			})
 			err = errors.Join(err, root.Close())

@@ -5,6 +5,7 @@ package jail
 import (
 	"errors"
 	"os"
+	"runtime"
 	"strconv"
 	"sync"
 	"unsafe"
@@ -17,8 +18,8 @@ import (
 // name and control group view of their own. Nothing lives in them but what was
 // launched. The descriptors here keep them; there is no process in them at rest.
 //
-// A launch adds a process namespace, and for a satellite a second user
-// namespace, in which nobody is anybody.
+// A launch adds a process namespace and a second user namespace, in which nobody
+// is anybody.
 type namespaces struct {
 	user, mount, net, ipc, uts, cgroup int
 }
@@ -37,16 +38,34 @@ const scaffold = "/proc"
 const hostName = "jail"
 
 var shared struct {
-	once sync.Once
-	ns   *namespaces
-	err  error // an *Error whose Place is the layer
+	sync.Mutex
+	ns  *namespaces
+	err error // an *Error whose Place is the layer
 }
 
 // sharedNamespaces makes the namespaces on the first call, on the forking
-// thread, and remembers a refusal as well.
+// thread, and remembers a refusal as well, unless it may pass by itself.
 func sharedNamespaces() (*namespaces, error) {
-	shared.once.Do(func() { shared.ns, shared.err = newNamespaces() })
-	return shared.ns, shared.err
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.ns != nil || shared.err != nil {
+		return shared.ns, shared.err
+	}
+	n, err := newNamespaces()
+	if err == nil || !passing(err) {
+		shared.ns, shared.err = n, err
+	}
+	return n, err
+}
+
+// passing is true of a refusal for want of something that comes and goes.
+func passing(err error) bool {
+	for _, errno := range []unix.Errno{unix.EMFILE, unix.ENFILE, unix.ENOMEM, unix.EAGAIN, unix.EINTR} {
+		if errors.Is(err, errno) {
+			return true
+		}
+	}
+	return false
 }
 
 // newNamespaces has a child make the namespaces, gives them their users and opens
@@ -72,6 +91,7 @@ func newNamespaces() (_ *namespaces, err error) {
 	defer func() {
 		own.closeOne(ask[1]) // the child reads the end and goes
 		reap(pid)
+		runtime.KeepAlive(p) // it works through the table until then
 	}()
 	if err := mapUsers(pid, hostIDs()); err != nil {
 		return nil, refusedNamespaces("the users of the new user namespace could not be set", err)
@@ -132,10 +152,9 @@ func (n *namespaces) try() error {
 			p.pass(tree, p.add(unix.SYS_MOUNT_SETATTR, 0, p.text(""), unix.AT_EMPTY_PATH, attr, unsafe.Sizeof(unix.MountAttr{})), 0)
 		}
 		if !hostIDs().own {
-			_, id := hostIDs().take()
-			become(p, uintptr(id))
+			become(p, idSpare)
 		}
-		inner := p.add(unix.SYS_CLONE, ownProcess|unix.CLONE_NEWPID|unix.CLONE_NEWUSER)
+		inner := p.add(unix.SYS_CLONE, ownProcess|unix.CLONE_NEWPID|unix.CLONE_NEWUSER, 0, p.child())
 		p.add(unix.SYS_EXIT_GROUP, 0)
 		p.onValue(inner)
 		p.add(unix.SYS_EXIT_GROUP, 0)
@@ -144,8 +163,8 @@ func (n *namespaces) try() error {
 			return refusedNamespaces("the kernel made no process to try them", err)
 		}
 		reap(pid)
-		if made := p.calls[inner].result; made > 0 {
-			reap(made)
+		if p.made > 0 {
+			reap(int(p.made))
 		}
 		if i := p.failed(); i >= 0 {
 			return refusedNamespaces(callName(arch, int(p.calls[i].number))+" was refused on the way into the new namespaces", p.errno(i))

@@ -51,6 +51,7 @@ type Level string
 const (
 	LevelFull         Level = "full"
 	LevelNoCgroup     Level = "no-cgroup"     // whole-tree limits missing; each process has its own
+	LevelNoUser       Level = "no-user"       // the host is root, and so is the program, outside its namespaces
 	LevelNoLandlock   Level = "no-landlock"   // the second wall around files is missing
 	LevelNoNamespaces Level = "no-namespaces" // Landlock, the filter and the limits hold
 	LevelFilterOnly   Level = "filter-only"   // neither namespaces nor Landlock
@@ -61,7 +62,9 @@ func (l Level) Default() bool { return l == LevelFull || l == LevelNoCgroup }
 
 // demanded are the layers without which nothing of an extension starts unless
 // the operator accepts it.
-func demanded(layer string) bool { return layer == layerNamespaces || layer == layerLandlock }
+func demanded(layer string) bool {
+	return layer == layerNamespaces || layer == layerLandlock || layer == layerUser
+}
 
 // Report is what stood around one command, layer by layer in the order of the
 // launch.
@@ -98,6 +101,8 @@ func newReport(p Profile, layers []Layer) Report {
 		r.Level = LevelNoNamespaces
 	case !files:
 		r.Level = LevelNoLandlock
+	case !stands(layerUser):
+		r.Level = LevelNoUser
 	case !stands(layerCgroup):
 		r.Level = LevelNoCgroup
 	default:

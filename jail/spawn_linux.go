@@ -34,6 +34,8 @@ type program struct {
 	kept  []any // what the arguments point to
 	fault uintptr
 	jumps []jump
+	made  int32 // the process of the program itself, where the child clones once more
+	full  bool  // there was no room for a call
 }
 
 type jump struct {
@@ -41,10 +43,10 @@ type jump struct {
 	onError  bool
 }
 
-// programRoom is the number of calls a program never exceeds: the tables of
-// builds with many directories come to a third. It is fixed so that the calls
-// do not move once one points into another.
-const programRoom = 512
+// programRoom is the number of calls a program may have: the tables of builds with
+// many directories come to a third. It is fixed so that the calls do not move
+// once one points into another.
+const programRoom = 768
 
 func newProgram() *program {
 	p, _ := programs.Get().(*program)
@@ -70,7 +72,8 @@ func (p *program) add(number uintptr, args ...uintptr) int {
 	c := call{number: number}
 	copy(c.args[:], args)
 	if len(p.calls) == programRoom {
-		panic("jail: a launch of too many calls") // check bounds what can make it so
+		p.full = true
+		return 0
 	}
 	p.calls = append(p.calls, c)
 	p.steps = append(p.steps, p.step)
@@ -109,6 +112,10 @@ func (p *program) texts(list []string) uintptr {
 	p.kept = append(p.kept, pointers)
 	return uintptr(unsafe.Pointer(&pointers[0]))
 }
+
+// child is where the kernel writes the identifier of the process that the child
+// clones, before that process does anything.
+func (p *program) child() uintptr { return uintptr(unsafe.Pointer(&p.made)) }
 
 // keep keeps a value and returns its address.
 func keep[T any](p *program, v *T) uintptr {

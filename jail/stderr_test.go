@@ -40,7 +40,7 @@ func TestCappedKeepsBothEnds(t *testing.T) {
 
 func TestWarningNamesTheLevelAndWhatIsMissing(t *testing.T) {
 	all := func(missing ...string) []Layer {
-		list := []Layer{{Name: layerNamespaces}, {Name: layerLandlock}, {Name: layerCgroup}, {Name: layerFilter}}
+		list := []Layer{{Name: layerNamespaces}, {Name: layerLandlock}, {Name: layerCgroup}, {Name: layerFilter}, {Name: layerUser}}
 		for i := range list {
 			list[i].State = Enforced
 			if slices.Contains(missing, list[i].Name) {
@@ -56,6 +56,7 @@ func TestWarningNamesTheLevelAndWhatIsMissing(t *testing.T) {
 	}{
 		{nil, LevelFull, ""},
 		{[]string{layerCgroup}, LevelNoCgroup, ""},
+		{[]string{layerUser, layerCgroup}, LevelNoUser, "jail: level no-user: not enforced: unprivileged user"},
 		{[]string{layerLandlock, layerCgroup}, LevelNoLandlock, "jail: level no-landlock: not enforced: landlock"},
 		{[]string{layerNamespaces}, LevelNoNamespaces, "jail: level no-namespaces: not enforced: namespaces"},
 		{[]string{layerNamespaces, layerLandlock}, LevelFilterOnly, "jail: level filter-only: not enforced: namespaces, landlock"},

@@ -134,7 +134,10 @@ func dropUser(l *launch, p *program) (*Error, error) {
 	case l.ns == nil && l.spec.Image == nil:
 		return skip("the program's files are the host's own, and without namespaces only root may reach them"), nil
 	}
-	outside, inside := hostIDs().take()
+	outside, inside, ok := hostIDs().take()
+	if !ok {
+		return nil, &Error{Place: layerUser, What: "all " + strconv.Itoa(idBlock-2) + " users of this host are in use", Fix: "end some satellites"}
+	}
 	l.uid = outside
 	id := uintptr(inside)
 	if l.ns == nil {
@@ -202,7 +205,7 @@ func (l *launch) makeWay(p *program, made map[string]bool, at string, file bool)
 // ownProcess are the flags of the clone that makes the program's process: a
 // child of the host's, like the one that makes it, in the same memory and with the same
 // descriptors until it executes, which the other waits for.
-const ownProcess = unix.CLONE_VM | unix.CLONE_VFORK | unix.CLONE_FILES | unix.CLONE_PARENT | uintptr(unix.SIGCHLD)
+const ownProcess = unix.CLONE_VM | unix.CLONE_VFORK | unix.CLONE_FILES | unix.CLONE_PARENT | unix.CLONE_PARENT_SETTID | uintptr(unix.SIGCHLD)
 
 // ownTree clones once more, into a process namespace: the kernel ends everything
 // in it together with its first process. The new process is a child of the host
@@ -217,7 +220,7 @@ func ownTree(l *launch, p *program) (*Error, error) {
 	if l.ns != nil {
 		flags |= unix.CLONE_NEWPID | unix.CLONE_NEWUSER
 	}
-	l.inner = p.add(unix.SYS_CLONE, flags)
+	l.inner = p.add(unix.SYS_CLONE, flags, 0, p.child())
 	if l.ns == nil {
 		return skip("there is no process namespace; only the process group is killed"), nil
 	}
@@ -322,10 +325,12 @@ func bound(resource int, of func(Limits) int64) func(*launch, *program) (*Error,
 // boundProcesses holds the program to its number of threads and processes where
 // they are counted by themselves: in a user namespace, or under a user of its own.
 func boundProcesses(l *launch, p *program) (*Error, error) {
-	if l.spec.Limits.Processes != 0 && l.uid == 0 && l.ns == nil {
-		if os.Geteuid() == 0 {
-			return skip("the kernel does not hold user 0 to it"), nil
-		}
+	switch {
+	case l.spec.Limits.Processes == 0:
+		return skip(notAsked), nil
+	case l.uid == 0 && os.Geteuid() == 0:
+		return skip("the kernel does not hold user 0 to it"), nil
+	case l.ns == nil && l.uid == 0:
 		// There the user's other threads count as well: it may have so many more.
 		others := threadsOf(os.Getuid())
 		l.note = "counts the user's other processes: " + strconv.Itoa(spareProcesses) + " beyond them"
@@ -350,13 +355,19 @@ func noNewPrivileges(_ *launch, p *program) (*Error, error) {
 }
 
 // dieWithHost has the kernel kill the program when the host's forking thread
-// ends. Should the host have died before, its end of the output pipe is closed
-// by now, for a process closes its files before its children are told.
+// ends. See lookForHost for a host that has died before.
 func dieWithHost(_ *launch, p *program) (*Error, error) {
 	p.add(unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0)
-	look := p.add(unix.SYS_PPOLL, keep(p, &unix.PollFd{Fd: 2}), 1, keep(p, &unix.Timespec{}), 0, 0)
-	p.zero(look) // an error on the pipe: nobody reads it
+	lookForHost(p)
 	return nil, nil
+}
+
+// lookForHost ends the child where the host is gone: its end of the output pipe is
+// closed then. The pipe is closed by the last of the host's threads to go, and the death
+// signal follows the forking one, so there is a moment in which neither tells; hence
+// a launch looks twice, the second time when all else is done.
+func lookForHost(p *program) {
+	p.zero(p.add(unix.SYS_PPOLL, keep(p, &unix.PollFd{Fd: 2}), 1, keep(p, &unix.Timespec{}), 0, 0))
 }
 
 // restrictFiles holds the program to the paths of its Spec, or to none.
@@ -377,13 +388,15 @@ func restrictFiles(l *launch, p *program) (*Error, error) {
 // again and blocks none: exec would keep what the host ignores and blocks.
 func clearHeritage(l *launch, p *program) (*Error, error) {
 	l.enter = p.add(unix.SYS_CHDIR, p.text(l.spec.Dir))
-	byDefault, nothing := keep(p, &[4]uint64{}), keep(p, &unix.Sigset_t{}) // a struct sigaction of the kernel's, all zero
+	p.tolerate(p.add(unix.SYS_SCHED_SETSCHEDULER, 0, unix.SCHED_NORMAL, keep(p, new(int32)))) // no real-time class of the host's
+	byDefault, nothing := keep(p, &[4]uint64{}), keep(p, &unix.Sigset_t{})                    // a struct sigaction of the kernel's, all zero
 	for signal := uintptr(1); signal <= signals; signal++ {
 		if signal != uintptr(unix.SIGKILL) && signal != uintptr(unix.SIGSTOP) {
 			p.add(unix.SYS_RT_SIGACTION, signal, byDefault, 0, signalBytes)
 		}
 	}
 	p.add(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, nothing, 0, signalBytes)
+	lookForHost(p)
 	return nil, nil
 }
 

@@ -10,8 +10,7 @@ import (
 // thread is the one operating system thread that forks. The kernel sends a
 // child its death signal when the thread that forked it ends, so this thread
 // must not end while a child lives: it is started by the first holder and
-// ended by the last. It is also the tracer of a stopped child, which only the
-// forking thread may be.
+// ended by the last.
 type thread struct {
 	mu      sync.Mutex
 	holders int
@@ -43,8 +42,8 @@ func (t *thread) release() {
 	}
 }
 
-// serveThread never unlocks: the thread carries no_new_privs, and a goroutine
-// that ends locked takes its thread with it.
+// serveThread never unlocks: a goroutine that ends locked takes its thread with
+// it, and a thread that has forked is nobody else's.
 func serveThread(jobs <-chan func()) {
 	runtime.LockOSThread()
 	for job := range jobs {

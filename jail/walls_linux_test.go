@@ -435,3 +435,69 @@ func TestNothingStandsBetweenFilterAndProgram(t *testing.T) {
 		}
 	}
 }
+
+// Two programs must not meet in what they inherit.
+func TestNullDeviceIsNotShared(t *testing.T) {
+	a, b := asleep(t, Options{}), asleep(t, Options{})
+	description := func(c *Command) string { return about(t, c.PID(), "fdinfo/0") }
+	if description(a) != description(b) {
+		t.Fatal("they differ from the start")
+	}
+	fd, err := unix.PidfdOpen(a.PID(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	theirs, err := unix.PidfdGetfd(fd, 0, 0)
+	if err != nil {
+		t.Skipf("skipped layer: descriptors: another process's cannot be taken here: %v", err)
+	}
+	defer unix.Close(theirs)
+	if _, err := unix.FcntlInt(uintptr(theirs), unix.F_SETFL, unix.O_APPEND); err != nil {
+		t.Fatal(err)
+	}
+	if description(a) == description(b) {
+		t.Error("what is set on the null device of one shows at the other's")
+	}
+}
+
+func TestUsersInUseAreNotGivenTwice(t *testing.T) {
+	i := &ids{base: 1000}
+	given := map[int]bool{}
+	for {
+		outside, inside, ok := i.take()
+		if !ok {
+			break
+		}
+		if given[outside] || outside != i.base+inside || inside < 1 || inside >= idSpare {
+			t.Fatalf("%d, %d after %d", outside, inside, len(given))
+		}
+		given[outside] = true
+	}
+	if len(given) != idSpare-1 {
+		t.Errorf("%d users", len(given))
+	}
+	i.give(1007)
+	if outside, _, ok := i.take(); !ok || outside != 1007 {
+		t.Errorf("%d, %v", outside, ok)
+	}
+}
+
+func TestQueuedLaunchHeedsItsContext(t *testing.T) {
+	jobs := forks.hold()
+	defer forks.release()
+	busy, free := make(chan struct{}), make(chan struct{})
+	go func() { jobs <- func() { close(busy); <-free } }()
+	<-busy
+	ctx, cancel := context.WithCancel(t.Context())
+	failed := make(chan error)
+	go func() {
+		_, err := Start(ctx, Spec{Path: child, Args: []string{"sleep"}}, Options{})
+		failed <- err
+	}()
+	cancel()
+	if err := <-failed; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	close(free)
+}
