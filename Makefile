@@ -6,12 +6,13 @@
 #   fuzz      every fuzz target for FUZZTIME each
 #   bench     the table of ratios; BENCH_OUT=bench/RESULTS.md keeps it
 #   generate  third-party sources and golden files
+#   modules   vet fifty well-known modules, which it downloads, into docs/lints.md
 
 GO       ?= go
 FUZZTIME ?= 30s
 DEMO     := $(CURDIR)/.demo
 
-.PHONY: build demo test lint fuzz bench generate
+.PHONY: build demo test lint fuzz bench generate modules
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/loomext ./cmd/loomext
@@ -44,3 +45,6 @@ bench: build
 
 generate:
 	$(GO) generate ./...
+
+modules:
+	LOOMEXT_TEST_MODULES=1 $(GO) test ./vet -run TestWellKnownModules -update

@@ -121,10 +121,10 @@ func smallTrusted(t testing.TB) (*cache, *trusted) {
 			t.Fatal(err)
 		}
 	}
-	if err := seal(dir); err != nil {
+	if err := seal(dir, map[string]string{"bytes": "00bb-d"}); err != nil {
 		t.Fatal(err)
 	}
-	trusted, err := openTrusted(dir)
+	trusted, err := openFilled(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func TestDamageToATrustedCacheIsNoticed(t *testing.T) {
 			if err := damage(tr); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := openTrusted(tr.dir); !errors.Is(err, errDamaged) {
+			if _, err := openFilled(tr.dir); !errors.Is(err, errDamaged) {
 				t.Errorf("opened with %v", err)
 			}
 			if err := tr.check(); !errors.Is(err, errDamaged) {
@@ -193,7 +193,7 @@ func TestEntriesThatWereAddedToATrustedCacheAreRemoved(t *testing.T) {
 	}
 	for name, look := range map[string]func() error{
 		"after a build": tr.check,
-		"before one":    func() error { _, err := openTrusted(tr.dir); return err },
+		"before one":    func() error { _, err := openFilled(tr.dir); return err },
 	} {
 		if err := add(); err != nil {
 			t.Fatal(err)
@@ -202,7 +202,7 @@ func TestEntriesThatWereAddedToATrustedCacheAreRemoved(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		left, err := os.ReadDir(entries)
-		if err != nil || len(left) != len(tr.index) {
+		if err != nil || len(left) != len(tr.Entries) {
 			t.Errorf("%s: left are %v, %v", name, left, err)
 		}
 		if info, err := os.Stat(entries); err != nil || info.Mode().Perm() != readOnlyDir {
@@ -213,14 +213,19 @@ func TestEntriesThatWereAddedToATrustedCacheAreRemoved(t *testing.T) {
 
 func TestIndexThatIsNotOurs(t *testing.T) {
 	for name, text := range map[string]string{
-		"no JSON": "{", "a path out": `[{"name":"../../evil","size":0}]`, "an absolute path": `[{"name":"/etc/passwd","size":0}]`, "an empty name": `[{"name":"","size":0}]`,
-		"an entry that is not there": `[{"name":"0123-a","size":0}]`,
+		"no JSON": "{", "the list alone": `[{"name":"00aa-a","size":12}]`,
+		"a path out":                 `{"entries":[{"name":"../../evil","size":0}]}`,
+		"an absolute path":           `{"entries":[{"name":"/etc/passwd","size":0}]}`,
+		"an empty name":              `{"entries":[{"name":"","size":0}]}`,
+		"an entry that is not there": `{"entries":[{"name":"0123-a","size":0}]}`,
+		"exports that are no entry":  `{"entries":[{"name":"00aa-a","size":12}],"exports":{"bytes":"00bb-d"}}`,
+		"exports out of the cache":   `{"entries":[],"exports":{"bytes":"/etc/passwd"}}`,
 	} {
 		_, tr := smallTrusted(t)
 		if err := errors.Join(os.Chmod(filepath.Join(tr.dir, indexName), 0o644), os.WriteFile(filepath.Join(tr.dir, indexName), []byte(text), 0o644)); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := openTrusted(tr.dir); !errors.Is(err, errDamaged) {
+		if _, err := openFilled(tr.dir); !errors.Is(err, errDamaged) {
 			t.Errorf("%s: opened with %v", name, err)
 		}
 	}

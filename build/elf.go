@@ -3,6 +3,8 @@ package build
 import (
 	"debug/elf"
 	"fmt"
+	"io"
+	"os"
 	"runtime"
 )
 
@@ -10,6 +12,16 @@ import (
 // would load code of the machine it runs on before the first instruction of ours; the linker is told to make neither, and
 // this looks whether it did.
 func CheckELF(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return &Error{Place: outputName, What: "the built file is no ELF executable: " + err.Error(), Fix: "build it again", Err: err}
+	}
+	defer f.Close()
+	return CheckProgram(f)
+}
+
+// CheckProgram is CheckELF for a program that is not, or no longer, a file.
+func CheckProgram(program io.ReaderAt) error {
 	refuse := func(what string) error {
 		return &Error{
 			Place: outputName,
@@ -17,7 +29,7 @@ func CheckELF(path string) error {
 			Fix:   "look for //go:cgo_ directives in the extension's source",
 		}
 	}
-	f, err := elf.Open(path)
+	f, err := elf.NewFile(program)
 	if err != nil {
 		return refuse("the built file is no ELF executable: " + err.Error())
 	}

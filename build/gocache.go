@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/loomext/loomext/jail"
 	"github.com/loomext/loomext/vendorize"
 )
 
@@ -42,8 +43,17 @@ toolchain. It may be removed whenever no build is running, and costs a slower bu
 var untouched = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
 
 type trusted struct {
-	dir   string
-	index []indexed
+	dir string
+	index
+	// vendored holds the vendor directory against what it must be.
+	vendored func(dir string) error
+}
+
+// index is what a cache says of itself.
+type index struct {
+	Entries []indexed `json:"entries"`
+	// Exports is, by import path, the entry that holds a package's export data.
+	Exports map[string]string `json:"exports"`
 }
 
 type indexed struct {
@@ -59,7 +69,7 @@ func (b *Builder) trusted(ctx context.Context, c *cache, t Toolchain) (*trusted,
 	std := slices.Clone(b.Std)
 	slices.Sort(std)
 	std = slices.Compact(std)
-	parts := append([]string{formatVersion, "gocache/2", t.Version, t.Stamp, t.GoRoot, vendorize.Digest()}, recordedEnv()...)
+	parts := append([]string{formatVersion, "gocache/3", t.Version, t.Stamp, t.GoRoot, vendorize.Digest()}, recordedEnv()...)
 	parts = append(append(parts, flags()...), std...)
 	key := keyOf(parts)
 	unlock, err := c.lock(ctx, "gocache", key)
@@ -68,8 +78,26 @@ func (b *Builder) trusted(ctx context.Context, c *cache, t Toolchain) (*trusted,
 	}
 	defer unlock()
 
+	return b.openOrFill(ctx, c, t, key, filling{
+		news:     "compile: the standard library and the preludes, once for " + t.Version,
+		root:     func() (*vendorize.Root, error) { return fillRoot(std) },
+		vendored: vendorize.CheckVendor,
+	})
+}
+
+// filling is what a cache is filled with.
+type filling struct {
+	news     string // said before it
+	root     func() (*vendorize.Root, error)
+	vendored func(dir string) error // see [trusted]
+	// compile, if not nil, makes another run of the spec of a go build.
+	compile func(*jail.Spec)
+}
+
+// openOrFill opens the cache of a key, whose lock is held, and fills it where there is none or a damaged one.
+func (b *Builder) openOrFill(ctx context.Context, c *cache, t Toolchain, key string, f filling) (*trusted, error) {
 	dir := c.path(goCachesDir, key)
-	have, err := openTrusted(dir)
+	have, err := openTrusted(dir, f.vendored)
 	if err == nil {
 		touch(dir)
 		have.notYetTrimmed()
@@ -81,16 +109,16 @@ func (b *Builder) trusted(ctx context.Context, c *cache, t Toolchain) (*trusted,
 			return nil, storage(err)
 		}
 	}
-	b.say("compile: the standard library and the preludes, once for " + t.Version)
-	if err := b.fill(ctx, c, t, std, dir); err != nil {
+	b.say(f.news)
+	if err := b.fill(ctx, c, t, f, dir); err != nil {
 		return nil, err
 	}
 	c.thin(goCachesDir, key, 0, keepGoCache)
-	return openTrusted(dir)
+	return openTrusted(dir, f.vendored)
 }
 
 // openTrusted reads the index of a cache and holds every entry against it.
-func openTrusted(dir string) (*trusted, error) {
+func openTrusted(dir string, vendored func(string) error) (*trusted, error) {
 	text, err := readBounded(filepath.Join(dir, indexName), maxIndex)
 	if errors.Is(err, os.ErrNotExist) {
 		if _, err := os.Lstat(dir); err == nil {
@@ -101,13 +129,20 @@ func openTrusted(dir string) (*trusted, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %v", errDamaged, err)
 	}
-	t := &trusted{dir: dir}
+	t := &trusted{dir: dir, vendored: vendored}
 	if err := json.Unmarshal(text, &t.index); err != nil {
 		return nil, fmt.Errorf("%w: its index: %v", errDamaged, err)
 	}
-	for _, e := range t.index {
+	known := map[string]bool{}
+	for _, e := range t.Entries {
 		if e.Name != filepath.Base(e.Name) || len(e.Name) < 2 {
 			return nil, fmt.Errorf("%w: its index names %.80q", errDamaged, e.Name)
+		}
+		known[e.Name] = true
+	}
+	for path, name := range t.Exports {
+		if !known[name] {
+			return nil, fmt.Errorf("%w: its index has no entry for %.80q", errDamaged, path)
 		}
 	}
 	if err := t.verify(); err != nil {
@@ -120,7 +155,7 @@ func openTrusted(dir string) (*trusted, error) {
 // were added, and reads the vendor directory.
 func (t *trusted) verify() error {
 	entries := filepath.Join(t.dir, entriesDir)
-	for _, e := range t.index {
+	for _, e := range t.Entries {
 		info, err := os.Lstat(filepath.Join(entries, e.Name))
 		switch {
 		case err != nil:
@@ -132,7 +167,7 @@ func (t *trusted) verify() error {
 	if err := t.prune(entries); err != nil {
 		return fmt.Errorf("%w: %v", errDamaged, err)
 	}
-	if err := vendorize.CheckVendor(t.vendor()); err != nil {
+	if err := t.vendored(t.vendor()); err != nil {
 		return fmt.Errorf("%w: %v", errDamaged, err)
 	}
 	return nil
@@ -147,15 +182,15 @@ func (t *trusted) prune(entries string) error {
 	}
 	defer f.Close()
 	names, err := f.Readdirnames(-1)
-	if err != nil || len(names) == len(t.index) {
+	if err != nil || len(names) == len(t.Entries) {
 		return err
 	}
 	// Another build may be reading it meanwhile, as another user.
 	if err := os.Chmod(entries, 0o755); err != nil {
 		return err
 	}
-	known := make(map[string]bool, len(t.index))
-	for _, e := range t.index {
+	known := make(map[string]bool, len(t.Entries))
+	for _, e := range t.Entries {
 		known[e.Name] = true
 	}
 	for _, name := range names {
@@ -195,14 +230,14 @@ func (t *trusted) notYetTrimmed() {
 	fmt.Fprint(f, time.Now().Unix()) // over a time of as many digits, so that a reader sees one or the other
 }
 
-// fill compiles our own packages and the given standard ones into a new cache and renames it to dir.
-func (b *Builder) fill(ctx context.Context, c *cache, t Toolchain, std []string, dir string) (err error) {
+// fill compiles our own packages and standard ones into a new cache and renames it to dir.
+func (b *Builder) fill(ctx context.Context, c *cache, t Toolchain, f filling, dir string) (err error) {
 	stage, err := c.stage(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, stage.remove()) }()
-	root, err := fillRoot(std)
+	root, err := f.root()
 	if err != nil {
 		return err
 	}
@@ -222,11 +257,20 @@ func (b *Builder) fill(ctx context.Context, c *cache, t Toolchain, std []string,
 		}
 	}
 	env := environment(t, fresh, stage.path(workDir, tmpDir))
-	if _, err := b.run(ctx, t, bounds{wall: fillLimit}.filled(), stage, env); err != nil {
+	bound := bounds{cpu: fillLimit, wall: fillLimit}.filled()
+	spec := b.spec(t, bound, stage, env)
+	if f.compile != nil {
+		f.compile(&spec)
+	}
+	if _, err := b.start(ctx, spec, bound, stage); err != nil {
 		if closed := t.closed(); closed != nil {
 			return closed
 		}
 		return fmt.Errorf("compiling the preludes and the standard library, before any extension: %w", err)
+	}
+	exports, err := b.exports(ctx, t, stage, env)
+	if err != nil {
+		return err
 	}
 	if err := reclaim(fresh); err != nil {
 		return storage(err)
@@ -234,7 +278,7 @@ func (b *Builder) fill(ctx context.Context, c *cache, t Toolchain, std []string,
 	if err := os.Rename(stage.path(rootDir, vendorName), filepath.Join(fresh, vendorName)); err != nil {
 		return storage(err)
 	}
-	if err := seal(fresh); err != nil {
+	if err := seal(fresh, exports); err != nil {
 		return storage(err)
 	}
 	if err := os.Rename(fresh, dir); err != nil {
@@ -266,12 +310,20 @@ func neverIndexed(root string) error {
 	})
 }
 
+// fillModule is the module of the program that a fill compiles.
+const fillModule = "extension.invalid/fill"
+
 // fillRoot is a program that imports all that extensions may.
 func fillRoot(std []string) (*vendorize.Root, error) {
-	root, err := vendorize.New("extension.invalid/fill")
+	root, err := vendorize.New(fillModule)
 	if err != nil {
 		return nil, err
 	}
+	return root, root.AddSatellite(vendorize.SatelliteDir+"/main.go", fillProgram(std))
+}
+
+// fillProgram is the text of that program.
+func fillProgram(std []string) []byte {
 	var b bytes.Buffer
 	b.WriteString("package main\n\nimport (\n")
 	for _, p := range vendorize.Packages() {
@@ -285,16 +337,16 @@ func fillRoot(std []string) (*vendorize.Root, error) {
 		}
 	}
 	b.WriteString(")\n\nfunc main() {}\n")
-	return root, root.AddSatellite(vendorize.SatelliteDir+"/main.go", b.Bytes())
+	return b.Bytes()
 }
 
 // seal makes a filled cache read-only, stamps its entries and writes its index.
-func seal(dir string) error {
+func seal(dir string, exports map[string]string) error {
 	entries, err := os.ReadDir(filepath.Join(dir, entriesDir))
 	if err != nil {
 		return err
 	}
-	index := []indexed{}
+	index := index{Entries: []indexed{}, Exports: exports}
 	for _, e := range entries {
 		path := filepath.Join(dir, entriesDir, e.Name())
 		info, err := os.Lstat(path)
@@ -310,7 +362,7 @@ func seal(dir string) error {
 		if err := errors.Join(os.Chmod(path, readOnlyFile), os.Chtimes(path, untouched, untouched)); err != nil {
 			return err
 		}
-		index = append(index, indexed{Name: e.Name(), Size: info.Size()})
+		index.Entries = append(index.Entries, indexed{Name: e.Name(), Size: info.Size()})
 	}
 	text, err := json.Marshal(index)
 	if err != nil {

@@ -46,9 +46,14 @@ func (b *Builder) runOnTrusted(ctx context.Context, t Toolchain, s *stage, trust
 
 // run starts the one go build of a stage and waits for it.
 func (b *Builder) run(ctx context.Context, t Toolchain, bound bounds, s *stage, env []string, readable ...string) (jail.Report, error) {
+	return b.start(ctx, b.spec(t, bound, s, env, readable...), bound, s)
+}
+
+// start runs one command of the toolchain and waits for it.
+func (b *Builder) start(ctx context.Context, spec jail.Spec, bound bounds, s *stage) (jail.Report, error) {
 	limited, cancel := context.WithTimeout(ctx, bound.wall)
 	defer cancel()
-	command, err := jail.Start(limited, b.spec(t, bound, s, env, readable...), b.Jail)
+	command, err := jail.Start(limited, spec, b.Jail)
 	if err != nil {
 		return jail.Report{}, err
 	}

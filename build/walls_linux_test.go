@@ -101,7 +101,7 @@ func TestACompilerRunReachesNothingItWasNotGiven(t *testing.T) {
 			if !strings.Contains(inside.Stderr, ": refused") && inside.Err.Error() == "exit status 1" {
 				t.Errorf("it was not tried: %s (%v)", inside.Stderr, inside)
 			}
-			if _, err := openTrusted(tr.dir); err != nil {
+			if _, err := openFilled(tr.dir); err != nil {
 				t.Errorf("the trusted cache afterwards: %v", err)
 			}
 			outside := exec.Command(h.toolchain.Go, b.spec(h.toolchain, bounds{}.filled(), s, env, tr.dir).Args...)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/loomext/loomext/build"
 	"github.com/loomext/loomext/jail"
 	"github.com/loomext/loomext/manifest"
 	"github.com/loomext/loomext/source"
@@ -43,6 +44,9 @@ type Approval struct {
 	Changes []Change `json:"changes"`
 	// Replaces is the version that is installed now, or empty.
 	Replaces string `json:"replaces"`
+	// Warnings are lines about what is no fault and yet wrong: where a tool's schema and the
+	// type that it decodes into disagree.
+	Warnings []string `json:"warnings"`
 }
 
 // Change is one field of the record that an install would change, in the record's spelling.
@@ -110,8 +114,8 @@ type examined struct {
 	level     jail.Level
 }
 
-// examine reads, decodes and vets a source. It starts no child and writes nothing.
-func examine(ctx context.Context, src string, sets []string, progress func(Progress)) (examined, error) {
+// examine reads, decodes and vets a source. The one child it starts checks types; it writes nothing but the builder's cache.
+func examine(ctx context.Context, src string, sets []string, b *build.Builder, progress func(Progress)) (examined, error) {
 	var x examined
 	step := steps(progress)
 
@@ -142,6 +146,9 @@ func examine(ctx context.Context, src string, sets []string, progress func(Progr
 	if x.pkg, err = vet.Syntax(ctx, tree, m); err != nil {
 		return x, refuse(LayerVetting, err)
 	}
+	if x.pkg, err = vetTypes(ctx, x.pkg, b); err != nil {
+		return x, err
+	}
 	done("passed")
 	return x, x.describe()
 }
@@ -163,7 +170,7 @@ func (x *examined) describe() error {
 		Name: r.Name, Version: r.Version, Description: r.Description, License: r.License,
 		Source: r.Source, Tools: r.Tools, Hooks: r.Hooks, Net: r.Net, Commands: r.Commands,
 		MemoryMB: r.MemoryMB, Requests: []Request{}, Config: r.Config, Overrides: r.Overrides,
-		Revision: r.Revision, TreeDigest: r.TreeDigest, Changes: []Change{},
+		Revision: r.Revision, TreeDigest: r.TreeDigest, Changes: []Change{}, Warnings: schemaWarnings(x.pkg),
 	}
 	x.approval.ApprovalKey = approvalKey(r, r.Requested)
 	uses := x.pkg.Uses()
@@ -205,10 +212,11 @@ var approvedTerms = []string{
 	"commands", "memory_mb", "config", "overrides", "requested", "tools", "hooks",
 }
 
-// Check reads, decodes and vets a source, without a build and without a store. With a preset the
-// approval has the key that an install with it would record.
-func Check(ctx context.Context, src string, sets []string, preset *Decision) (Approval, error) {
-	x, err := examine(ctx, src, sets, nil)
+// Check reads, decodes and vets a source, without a build of it and without a store. The builder
+// has the compiled packages that its types are checked against, and says in what jail. With a preset
+// the approval has the key that an install with it would record.
+func Check(ctx context.Context, src string, sets []string, preset *Decision, b *build.Builder) (Approval, error) {
+	x, err := examine(ctx, src, sets, b, nil)
 	if err == nil && preset != nil {
 		err = x.preset(*preset)
 	}

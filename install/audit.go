@@ -269,9 +269,6 @@ func (a *audit) checkSeam(context.Context) (string, error) {
 // recorded toolchain, and that it declares what the manifest and the configuration do.
 func (a *audit) checkProgram(context.Context) (string, error) {
 	path := filepath.Join(a.dir(), artifactName)
-	if err := build.CheckELF(path); err != nil {
-		return "", err
-	}
 	f, err := os.Open(path)
 	if err != nil {
 		return "", err
@@ -280,6 +277,9 @@ func (a *audit) checkProgram(context.Context) (string, error) {
 	var program io.ReaderAt = f
 	if a.image != nil {
 		program = a.image // what will run, should the file have changed since
+	}
+	if err := build.CheckProgram(program); err != nil {
+		return "", err
 	}
 	info, err := buildinfo.Read(program)
 	if err != nil {

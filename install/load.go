@@ -37,6 +37,9 @@ func (i *Installed) Close() error {
 	if i.Image != nil {
 		err = i.Image.Close()
 	}
+	if i.held == nil { // of a [Try]
+		return err
+	}
 	if held := i.held.Close(); !errors.Is(held, os.ErrClosed) {
 		err = errors.Join(err, held)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/loomext/loomext/build"
 	"github.com/loomext/loomext/install"
+	"github.com/loomext/loomext/jail"
 	"github.com/loomext/loomext/vet"
 )
 
@@ -28,6 +29,7 @@ const (
 var cacheDir string
 
 func TestMain(m *testing.M) {
+	jail.Main() // vetting checks types in a child that is this program
 	if job := os.Getenv(installVariable); job != "" {
 		os.Exit(installAsChild(job))
 	}

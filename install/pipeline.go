@@ -56,7 +56,7 @@ type Result struct {
 // for ErrDeclined, a [GrantError] and the end of ctx. Whatever happens, the store holds the
 // old install or the new one, whole.
 func (s *Store) Install(ctx context.Context, o Options) (Result, error) {
-	x, err := examine(ctx, o.Source, o.Sets, o.Progress)
+	x, err := examine(ctx, o.Source, o.Sets, o.Builder, o.Progress)
 	if err != nil {
 		return Result{}, err
 	}
@@ -247,7 +247,7 @@ func (s *Store) write(ctx context.Context, o Options, x *examined, artifact stri
 	if err != nil {
 		return "", err
 	}
-	x.level = weaker(level, x.record.BuildJail.Level)
+	x.level = weaker(weaker(level, x.record.BuildJail.Level), x.pkg.Jail().Level)
 	text, digest, err := x.record.encode()
 	if err != nil {
 		return "", refuse(LayerRecord, err)

@@ -82,10 +82,11 @@ func (s *Store) verify(ctx context.Context, name, base string, o VerifyOptions) 
 		}
 	}
 	a := &audit{store: s, name: name}
+	vetting := o // the level of the verification is that of its build
 	o.Builder = noting(o.Builder, &v.JailLevel)
 	checks := append(a.loadSteps(),
 		auditStep{name: CheckJail, check: a.checkJail, needs: []string{checkRecord}},
-		auditStep{name: checkVetting, check: a.checkVetting, needs: []string{checkManifest}},
+		auditStep{name: checkVetting, check: func(ctx context.Context) (string, error) { return a.checkVetting(ctx, vetting) }, needs: []string{checkManifest}},
 		auditStep{name: checkRebuild, check: func(ctx context.Context) (string, error) { return a.checkRebuild(ctx, o) },
 			needs: []string{checkManifest, checkApproval}},
 	)
@@ -156,8 +157,18 @@ func (a *audit) checkJail(context.Context) (string, error) {
 	return "level " + string(a.record.BuildJail.Level), nil
 }
 
-func (a *audit) checkVetting(ctx context.Context) (string, error) {
-	if _, err := vet.Syntax(ctx, a.tree, a.manifest); err != nil {
+// checkVetting vets anew. The types need the toolchain; where it is not there or the jail refuses,
+// that is no fault of the install.
+func (a *audit) checkVetting(ctx context.Context, o VerifyOptions) (string, error) {
+	pkg, err := vet.Syntax(ctx, a.tree, a.manifest)
+	if err != nil {
+		return "", err
+	}
+	_, err = vetTypes(ctx, pkg, o.Builder)
+	switch {
+	case err != nil && layerOf(err) != LayerVetting && ctx.Err() == nil:
+		return "", &skipped{"the source passes by its spelling; its types were not checked: " + err.Error()}
+	case err != nil:
 		return "", err
 	}
 	return "passed", nil

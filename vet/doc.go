@@ -9,22 +9,22 @@
 //
 // [Syntax] is the syntactic half: it parses every kept .go file, whatever its name, its build tags or its directory,
 // and judges imports, directives, characters, names, sizes, entries and capability uses by their spelling. It needs no
-// Go toolchain, runs nothing, and takes milliseconds.
+// Go toolchain, runs nothing, and takes milliseconds. Where spelling and meaning can differ, it resolves names by the
+// scopes of their file: a local variable that hides an import is not mistaken for it.
 //
-// The typed half is not here yet. It type-checks the build root in a jailed child and decides what spelling cannot:
-// expressions whose type belongs to a package outside the seam although nothing names it (encoding/json's errors hand
-// out reflect values), writes through a copied pointer to another package's variable, the exact type of an entry,
-// denied symbols and capability uses by object and not by name, and sources whose types or constants grow beyond
-// reason (structs, interfaces, aliases, generics and string constants that double). It will take the [Package] that
-// Syntax returns and add to what the Package says; until then those sources are held by the limits of the build and
-// the jail alone.
-//
-// Where spelling and meaning can differ, the syntactic half resolves names by the scopes of their file. A local
-// variable that hides an import is not mistaken for it.
+// [Typed] is the typed half. It takes the [Package] that Syntax returns and decides what spelling cannot: expressions
+// whose type belongs to a package outside the seam although nothing names it (encoding/json's errors hand out reflect
+// values), writes through a copied pointer to another package's variable, the exact type of an entry, denied symbols and
+// capability uses by object and not by name, and sources whose types, constants or instances double beyond reason. It
+// type-checks the extension's packages alone; what they import is read from a [Library], as compiled export data. So it
+// needs no go command, and nothing foreign is listed or compiled before it passed. It runs in a jailed child, a stage of
+// this very program: a program that vets calls jail.Main first.
 //
 // # Invariants
 //
-//   - A [Package] comes from Syntax alone, so whoever holds one holds a source that passed.
+//   - A [Package] comes from Syntax or Typed alone, so whoever holds one holds a source that passed; which halves, it says.
+//   - What the child of the typed half answers is foreign: it is bounded, and decoded to findings and uses that can be or to
+//     an error.
 //   - All findings are reported at once, sorted by place, each saying what to do instead.
 //   - Nothing is parsed before its size and nesting are known to be small, so no source makes vetting slow or deep.
 //   - Positions are those of the bytes in the file; a line directive is a finding and moves nothing.

@@ -7,15 +7,14 @@ import (
 	"testing"
 )
 
-const vettingPage = "../docs/vetting.md"
+const (
+	vettingPage = "../docs/vetting.md"
+	lintsPage   = "../docs/lints.md"
+)
 
 // TestTheVettingPageListsWhatIsEnforced renders the lists of the page from the rules themselves;
 // -update writes them.
 func TestTheVettingPageListsWhatIsEnforced(t *testing.T) {
-	page, err := os.ReadFile(filepath.FromSlash(vettingPage))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var lints strings.Builder
 	lints.WriteString("| lint | why |\n|---|---|\n")
 	for _, lint := range Lints() {
@@ -32,18 +31,45 @@ func TestTheVettingPageListsWhatIsEnforced(t *testing.T) {
 			prelude = append(prelude, path)
 		}
 	}
-	want := string(page)
-	for name, text := range map[string]string{
+	holdPage(t, vettingPage, map[string]string{
 		"lints":   lints.String(),
 		"prelude": code(prelude),
 		"std":     code(Std()),
 		"denied":  code(seam.Denied),
-	} {
-		begin, end := "<!-- "+name+" -->\n", "<!-- end -->\n"
+	})
+}
+
+// TestTheLintsPageExplainsEveryLint renders what check --explain prints.
+func TestTheLintsPageExplainsEveryLint(t *testing.T) {
+	var text strings.Builder
+	for _, l := range Lints() {
+		text.WriteString("## " + l.Name + "\n\n" + l.Why + "\n\n" + l.Instead + "\n")
+		if l.Example != "" {
+			text.WriteString("\nRefused, as `" + l.Path + "`:\n\n```go\n")
+			for line := range strings.Lines(l.Example) {
+				text.WriteString(visible(strings.TrimSuffix(line, "\n")) + "\n")
+			}
+			text.WriteString("```\n")
+		}
+		text.WriteString("\n")
+	}
+	holdPage(t, lintsPage, map[string]string{"lints": text.String()})
+}
+
+// holdPage compares the generated parts of a page with what they must be; -update writes them.
+func holdPage(t *testing.T, name string, parts map[string]string) {
+	t.Helper()
+	page, err := os.ReadFile(filepath.FromSlash(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := string(page)
+	for part, text := range parts {
+		begin, end := "<!-- "+part+" -->\n", "<!-- end -->\n"
 		before, rest, ok := strings.Cut(want, begin)
 		_, after, ends := strings.Cut(rest, end)
 		if !ok || !ends {
-			t.Fatalf("%s has no place for %s", vettingPage, name)
+			t.Fatalf("%s has no place for %s", name, part)
 		}
 		want = before + begin + text + end + after
 	}
@@ -51,9 +77,9 @@ func TestTheVettingPageListsWhatIsEnforced(t *testing.T) {
 		return
 	}
 	if !*update {
-		t.Fatalf("%s is not what is enforced; run go test ./vet -update", vettingPage)
+		t.Fatalf("%s is not what is enforced; run go test ./vet -update", name)
 	}
-	if err := os.WriteFile(filepath.FromSlash(vettingPage), []byte(want), 0o644); err != nil {
+	if err := os.WriteFile(filepath.FromSlash(name), []byte(want), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }

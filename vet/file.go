@@ -63,14 +63,19 @@ func (f *goFile) place(pos token.Pos) (line, col int) {
 	return line, offset - f.lines[line-1] + 1
 }
 
-// read judges one file as bytes and as tokens and parses it where that is safe.
-func read(filePath string, text []byte, found *Findings) *goFile {
+func newFile(filePath string, text []byte, found *Findings) *goFile {
 	f := &goFile{path: filePath, dir: path.Dir(filePath), text: text, found: found, lines: []int{0}}
 	for i, c := range text {
 		if c == '\n' {
 			f.lines = append(f.lines, i+1)
 		}
 	}
+	return f
+}
+
+// read judges one file as bytes and as tokens and parses it where that is safe.
+func read(filePath string, text []byte, found *Findings) *goFile {
+	f := newFile(filePath, text, found)
 	clean := f.characters()
 	f.name()
 	shallow := f.tokens()

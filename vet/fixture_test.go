@@ -14,6 +14,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/loomext/loomext/jail"
 	"github.com/loomext/loomext/manifest"
 	"github.com/loomext/loomext/source"
 )
@@ -50,7 +51,7 @@ func Run(ext.Ctx, json.RawMessage) (ext.Outcome, error) { return ext.Text("done"
 // fixture is one .txtar: a tree, and in the comment above it what must come of it, one "key: value" a line among prose.
 //
 //	layer: extract      the layer that refuses it, or "none"
-//	half: typed         what only the typed half can refuse: the syntactic half lets it pass
+//	half: typed         what the typed half refuses: the syntactic half lets it pass
 //	want: a/b.go:3:1: import      every finding there is, no more and no less
 //	link: a/x.go -> /etc/passwd   a symbolic link
 //	fifo: a/pipe                  a named pipe
@@ -119,11 +120,7 @@ func (f fixture) write(t testing.TB, dir string) {
 			files[file.Name] = out.Bytes()
 		}
 	}
-	for path, data := range files {
-		if err := errors.Join(os.MkdirAll(filepath.Dir(dir+"/"+path), 0o755), os.WriteFile(dir+"/"+path, data, 0o644)); err != nil {
-			t.Fatal(err)
-		}
-	}
+	writeAll(t, dir, files)
 	for _, l := range f.keys["link"] {
 		from, to, _ := strings.Cut(l, " -> ")
 		if err := errors.Join(os.MkdirAll(filepath.Dir(dir+"/"+from), 0o755), os.Symlink(to, dir+"/"+from)); err != nil {
@@ -137,9 +134,30 @@ func (f fixture) write(t testing.TB, dir string) {
 	}
 }
 
-// judge takes a directory through the layers up to the syntactic half and returns the one that refused it, and every
-// finding as a want line would say it.
-func judge(t testing.TB, dir string) (layer string, found []string, err error) {
+// writeFiles is write for files that complete the base.
+func writeFiles(t testing.TB, dir string, more map[string]string) {
+	t.Helper()
+	files := map[string][]byte{}
+	for _, list := range []map[string]string{base, more} {
+		for path, text := range list {
+			files[path] = []byte(text)
+		}
+	}
+	writeAll(t, dir, files)
+}
+
+func writeAll(t testing.TB, dir string, files map[string][]byte) {
+	t.Helper()
+	for path, data := range files {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(dir+"/"+path), 0o755), os.WriteFile(dir+"/"+path, data, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// judge takes a directory through the layers up to vetting and returns the one that refused it, with the half of
+// vetting that did, and every finding as a want line would say it.
+func judge(t testing.TB, dir string) (layer, half string, found []string, err error) {
 	t.Helper()
 	tree, err := source.Open(t.Context(), dir)
 	var refused source.Errors
@@ -147,26 +165,33 @@ func judge(t testing.TB, dir string) (layer string, found []string, err error) {
 		for _, e := range refused {
 			found = append(found, e.Path)
 		}
-		return refused[0].Layer, found, err
+		return refused[0].Layer, "", found, err
 	}
 	text, _ := tree.File("extension.toml")
 	m, err := manifest.Decode(text, tree)
 	if err != nil {
-		return "manifest", nil, err
+		return "manifest", "", nil, err
 	}
-	_, err = Syntax(t.Context(), tree, m)
+	p, err := Syntax(t.Context(), tree, m)
+	if err == nil && !testing.Short() {
+		half = "typed"
+		p, err = Typed(t.Context(), p, library(t), jail.Options{})
+	}
 	var findings Findings
 	if errors.As(err, &findings) {
 		for _, f := range findings {
 			place, _, _ := strings.Cut(f.String(), ": ")
 			found = append(found, place+": "+f.Lint)
 		}
-		return Layer, found, err
+		return Layer, half, found, err
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return "none", nil, nil
+	if !testing.Short() && !p.Typed() {
+		t.Error("the package does not say that its types were checked")
+	}
+	return "none", "", nil, nil
 }
 
 func TestFixtures(t *testing.T) {
@@ -189,15 +214,17 @@ func TestFixtures(t *testing.T) {
 				want = "none"
 			case want == "extract" || want == Layer && f.one("half") == "":
 			case want == Layer && f.one("half") == "typed":
-				want = "none"
+				if testing.Short() {
+					t.Skip("skipped layer: compile: -short")
+				}
 			default:
 				t.Fatalf("no layer before the build is called %q", want)
 			}
 			dir := t.TempDir() + "/fixture"
 			f.write(t, dir)
-			layer, found, err := judge(t, dir)
-			if layer != want {
-				t.Fatalf("refused by %q, want %q: %v", layer, want, err)
+			layer, half, found, err := judge(t, dir)
+			if layer != want || half != f.one("half") {
+				t.Fatalf("refused by %q, half %q, want %q, half %q: %v", layer, half, want, f.one("half"), err)
 			}
 			for _, line := range found {
 				_, lint, _ := strings.Cut(line, ": ")
@@ -214,7 +241,7 @@ func TestFixtures(t *testing.T) {
 		})
 	}
 	for _, l := range Lints() {
-		if !lintsSeen[l.Name] {
+		if !lintsSeen[l.Name] && !testing.Short() {
 			t.Errorf("no fixture is refused by %s", l.Name)
 		}
 	}
@@ -226,7 +253,7 @@ func (f fixture) rewrite(t *testing.T, name string, found []string) {
 		if !strings.HasPrefix(line, "want: ") {
 			comment.WriteString(line)
 		}
-		if strings.HasPrefix(line, "layer: ") && f.one("half") == "" {
+		if strings.HasPrefix(line, "layer: ") && f.one("half") == "" || strings.HasPrefix(line, "half: ") {
 			for _, w := range found {
 				comment.WriteString("want: " + w + "\n")
 			}

@@ -8,17 +8,20 @@ import (
 	"strings"
 
 	"github.com/loomext/loomext/gen"
+	"github.com/loomext/loomext/jail"
 	"github.com/loomext/loomext/manifest"
 	"github.com/loomext/loomext/source"
 	"github.com/loomext/loomext/vendorize"
 )
 
-// Package is a source that passed, with its manifest. It is made by [Syntax] alone.
+// Package is a source that passed, with its manifest. It is made by [Syntax], and by [Typed] of one that Syntax made.
 type Package struct {
 	tree     source.Tree
 	manifest manifest.Manifest
 	module   string
 	uses     []Use
+	typed    bool
+	report   jail.Report
 }
 
 // Tree is the source.
@@ -98,6 +101,12 @@ func (f *goFile) nodes(declared map[string]bool, uses *[]Use) {
 		return true
 	})
 }
+
+// Typed reports whether the source passed the typed half too.
+func (p Package) Typed() bool { return p.typed }
+
+// Jail is what stood around the child that type-checked the source. It is empty before that.
+func (p Package) Jail() jail.Report { return p.report }
 
 // Root is the build root: the .go files of the extension's packages, the vendored prelude and the generated program
 // that runs with the given configuration. Documents and the manifest are not in it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -34,23 +35,37 @@ type checkFault struct {
 
 func (c *cli) checkCommand() *cobra.Command {
 	var (
-		answer answerFlags
-		asJSON bool
+		answer  answerFlags
+		asJSON  bool
+		explain string
 	)
 	cmd := &cobra.Command{
-		Use:   "check <dir>",
+		Use:   "check <dir> | check --explain <lint>",
 		Short: "Decode a manifest and vet a source, without a build",
 		Long: `check does what install does before it asks: it reads the source, decodes the manifest and
-vets the code, and reports every fault of both at once. It compiles nothing, runs nothing and
-writes nothing. With --yes, --grant and --set the approval key is the one that an install with
-them would record.
+vets the code, and reports every fault of both at once. It compiles nothing of the source and
+runs nothing of it; its types are checked in a jailed child against the standard library and the
+prelude, which are compiled into the build cache the first time. With --yes, --grant and --set
+the approval key is the one that an install with them would record.
+
+With --explain it says why a rule of vetting is there, what to do instead, and shows a source
+that it refuses.
 
 Exit statuses: 0 it would be asked for; 2 usage; 10 fetch, 11 extract, 12 manifest, 13
-vetting: the first layer with a fault. See "loomext help exitcodes".`,
-		Example:           "  loomext check .\n  loomext check ./examples/units --yes --json",
-		Args:              exactly("dir"),
+vetting: the first layer with a fault; 15 compile: no Go toolchain; 18 jail: it refused the
+child. See "loomext help exitcodes".`,
+		Example: "  loomext check .\n  loomext check ./examples/units --yes --json\n  loomext check --explain type",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("explain") {
+				return exactly()(cmd, args)
+			}
+			return exactly("dir")(cmd, args)
+		},
 		ValidArgsFunction: directories,
 		RunE: ran(func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("explain") {
+				return c.explain(explain, asJSON)
+			}
 			preset, err := answer.preset(cmd)
 			if err != nil {
 				return err
@@ -59,12 +74,48 @@ vetting: the first layer with a fault. See "loomext help exitcodes".`,
 		}),
 	}
 	answer.add(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the faults, or the approval, as JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the faults, the approval or the explanation as JSON")
+	cmd.Flags().StringVar(&explain, "explain", "", "explain a `lint` of vetting")
+	_ = cmd.RegisterFlagCompletionFunc("explain", completeLints)
 	return cmd
 }
 
+// explanation is what check --explain --json prints.
+type explanation struct {
+	Lint    string `json:"lint"`
+	Why     string `json:"why"`
+	Instead string `json:"instead"`
+	Path    string `json:"path"`
+	Example string `json:"example"`
+}
+
+// explain says what a rule of vetting is for.
+func (c *cli) explain(name string, asJSON bool) error {
+	var names []string
+	for _, l := range vet.Lints() {
+		if l.Name != name {
+			names = append(names, l.Name)
+			continue
+		}
+		if asJSON {
+			return c.printJSON(explanation{l.Name, l.Why, l.Instead, l.Path, l.Example})
+		}
+		return c.printf("%s", l.Text())
+	}
+	return usagef("no lint is called %q; there are %s", name, strings.Join(names, ", "))
+}
+
+// completeLints completes the names of the rules.
+func completeLints(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var all []cobra.Completion
+	for _, l := range vet.Lints() {
+		all = append(all, completion(l.Name, l.Why))
+	}
+	return all, cobra.ShellCompDirectiveNoFileComp
+}
+
 func (c *cli) check(ctx context.Context, dir string, sets []string, preset *install.Decision, asJSON bool) error {
-	approval, err := install.Check(ctx, dir, sets, preset)
+	approval, err := install.Check(ctx, dir, sets, preset, c.builder())
 	if err == nil {
 		if asJSON {
 			return c.printJSON(checkResult{OK: true, Faults: []checkFault{}, Approval: &approval})

@@ -39,7 +39,7 @@ func TestBestEffortIsAskedForAndSaid(t *testing.T) {
 		t.Skipf("skipped layer: namespaces: a user namespace cannot be made here: %v", err)
 	}
 	demo := filepath.Join(w.ext, "demo")
-	const missing = "jail: level no-namespaces: not enforced: namespaces\n"
+	const missing = "jail: level no-namespaces: not enforced: namespaces, unprivileged user\n"
 	hints := []string{"(no space left on device)", "max_user_namespaces", "loomext doctor", "--best-effort goes on"}
 	for _, tt := range []struct {
 		args   []string

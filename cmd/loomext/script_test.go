@@ -30,6 +30,7 @@ var sharedCache string
 // TestMain makes loomext a command that the scripts, and tests with a process of their own,
 // find on PATH. It is this test binary again.
 func TestMain(m *testing.M) {
+	jail.Main() // vetting checks types in a child that is this program
 	testscript.Main(leakChecked{m}, map[string]func(){"loomext": main})
 }
 
