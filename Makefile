@@ -24,7 +24,7 @@ demo: build
 
 test:
 	$(GO) tool gotestsum --format pkgname -- -timeout 14m ./...
-	cd examples/units && $(GO) test ./...
+	for dir in examples/*/; do (cd $$dir && $(GO) test ./...) || exit 1; done
 
 lint:
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go' | grep -v '^third_party/')); \

@@ -27,14 +27,15 @@ var rooms = []struct {
 	{"jail", nil},
 	{"manifest", nil},
 	{"source", nil},
+	{"schema", []string{"manifest"}},
 	{"vendorize", []string{"."}},
 	{"templates", nil},
 	{"gen", []string{"manifest", "templates"}},
 	{"vet", []string{"manifest", "source", "vendorize", "gen", "jail"}},
 	{"build", []string{"vendorize", "gen", "jail"}},
 	{"satellite", []string{"internal/wire", "jail"}},
-	{"install", []string{"internal/wire", "jail", "manifest", "source", "vendorize", "gen", "vet", "build", "satellite"}},
-	{"cmd/loomext", []string{"internal/wire", ".", "jail", "manifest", "source", "vendorize", "gen", "vet", "build", "satellite", "install"}},
+	{"install", []string{"internal/wire", "jail", "manifest", "source", "schema", "vendorize", "gen", "vet", "build", "satellite"}},
+	{"cmd/loomext", []string{"internal/wire", ".", "jail", "manifest", "source", "schema", "vendorize", "gen", "vet", "build", "satellite", "install"}},
 }
 
 // TestArrowsPointDown holds every import of every room against the list.

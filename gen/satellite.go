@@ -81,7 +81,19 @@ func Satellite(m manifest.Manifest, module string, config manifest.Config) (map[
 }
 
 // render executes a template and returns its text only if it is one well-formed, formatted Go file.
-func render(name string, p program) ([]byte, error) {
+func render(name string, data any) ([]byte, error) {
+	text, err := execute(name, data)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := parser.ParseFile(token.NewFileSet(), name, text, parser.AllErrors|parser.SkipObjectResolution); err != nil {
+		return nil, err
+	}
+	return format.Source(text)
+}
+
+// execute fills in a template.
+func execute(name string, data any) ([]byte, error) {
 	text, err := templates.Text(name)
 	if err != nil {
 		return nil, err
@@ -91,13 +103,8 @@ func render(name string, p program) ([]byte, error) {
 		return nil, err
 	}
 	var b bytes.Buffer
-	if err := t.Execute(&b, p); err != nil {
-		return nil, err
-	}
-	if _, err := parser.ParseFile(token.NewFileSet(), name, b.Bytes(), parser.AllErrors|parser.SkipObjectResolution); err != nil {
-		return nil, err
-	}
-	return format.Source(b.Bytes())
+	err = t.Execute(&b, data)
+	return b.Bytes(), err
 }
 
 func quote(s string) string { return fmt.Sprintf("%q", s) }

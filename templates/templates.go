@@ -5,10 +5,11 @@ package templates
 
 import "embed"
 
-//go:embed *.tmpl
+//go:embed *.tmpl new/*.tmpl
 var files embed.FS
 
-// Text returns the template of one rendered file, by the file's base name: "main.go" for main.go.tmpl.
+// Text returns the template of one rendered file, by its path here without the ending: "main.go" for main.go.tmpl. What
+// `loomext new` writes is below "new/".
 func Text(name string) (string, error) {
 	text, err := files.ReadFile(name + ".tmpl")
 	return string(text), err

@@ -44,6 +44,11 @@ func New(modulePath string) (*Root, error) {
 	if err != nil {
 		return nil, err
 	}
+	return v.root(modulePath)
+}
+
+// root begins a root with a vendor directory.
+func (v *vendorTree) root(modulePath string) (*Root, error) {
 	if err := checkModule(modulePath, v.modulePaths()); err != nil {
 		return nil, fmt.Errorf("generate: go.mod: %w", err)
 	}

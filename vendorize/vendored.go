@@ -29,11 +29,13 @@ const (
 	modulesFile   = "modules.txt"
 )
 
-// ownDirs are the parts of this repository that a satellite is compiled from, and heldBack what of them it is not:
+// ownDirs are the parts of this repository that a satellite is compiled from. Two packages of them it is not:
 // captest fakes the channel and belongs to an author's tests, hosttest plays the host in ours.
-var (
-	ownDirs  = []string{"prelude", "internal/wire"}
-	heldBack = []string{"prelude/cap/captest", "prelude/cap/internal/hosttest"}
+var ownDirs = []string{"prelude", "internal/wire"}
+
+const (
+	captestDir  = "prelude/cap/captest"
+	hosttestDir = "prelude/cap/internal/hosttest"
 )
 
 // requirement is one module of vendor/modules.txt.
@@ -45,7 +47,7 @@ type vendorTree struct {
 }
 
 // vendored reads the embedded sources once; they cannot change while the program runs.
-var vendored = sync.OnceValues(readVendored)
+var vendored = sync.OnceValues(func() (*vendorTree, error) { return readVendored(captestDir, hosttestDir) })
 
 // Digest is "sha256:<64 hex>" over all that is vendored into a satellite: the digest of the prelude.
 func Digest() string {
@@ -79,8 +81,13 @@ func CheckVendor(dir string) error {
 	if err != nil {
 		return err
 	}
+	return v.check(dir)
+}
+
+// check holds a directory on disk against the tree.
+func (v *vendorTree) check(dir string) error {
 	found := 0
-	err = filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -108,7 +115,8 @@ func CheckVendor(dir string) error {
 	return err
 }
 
-func readVendored() (*vendorTree, error) {
+// readVendored takes all of ownDirs but the packages that are held back.
+func readVendored(heldBack ...string) (*vendorTree, error) {
 	v := &vendorTree{files: map[string][]byte{}}
 	sources := loomext.Sources()
 	license, err := sources.ReadFile("LICENSE")

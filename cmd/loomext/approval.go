@@ -38,6 +38,13 @@ func approvalText(a install.Approval) string {
 	p.commands(a.Commands)
 	p.row("memory", memoryText(a.MemoryMB))
 	p.config(a.Config, a.Overrides)
+	for i, warning := range a.Warnings {
+		label := "warnings"
+		if i > 0 {
+			label = ""
+		}
+		p.row(label, wrap(escape.Line(warning), textWidth)...)
+	}
 	p.row("tree", a.TreeDigest)
 	p.row("revision", a.Revision)
 	if a.Granted == nil {

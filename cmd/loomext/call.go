@@ -88,6 +88,12 @@ func (c *cli) call(ctx context.Context, name, toolName string, o callOptions) er
 		return err
 	}
 	defer installed.Close()
+	return c.callOn(ctx, installed, toolName, raw, o)
+}
+
+// callOn calls a tool of an extension that is loaded.
+func (c *cli) callOn(ctx context.Context, installed *install.Installed, toolName string, raw []byte, o callOptions) error {
+	name := installed.Record.Name
 	tool, ok := installed.Record.Tool(toolName)
 	if !ok {
 		for _, hook := range installed.Record.Hooks {

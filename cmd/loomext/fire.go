@@ -103,6 +103,12 @@ func (c *cli) fire(ctx context.Context, name, eventName string, o fireOptions) e
 		return err
 	}
 	defer installed.Close()
+	return c.fireOn(ctx, installed, eventName, o)
+}
+
+// fireOn fires an event at an extension that is loaded.
+func (c *cli) fireOn(ctx context.Context, installed *install.Installed, eventName string, o fireOptions) error {
+	name := installed.Record.Name
 	event, err := declaredEvent(installed.Record, eventName)
 	if err != nil {
 		return err

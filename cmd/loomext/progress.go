@@ -82,6 +82,14 @@ func (p *progress) clear() {
 	}
 }
 
+// invite leaves a line for somebody to type after, which the next line that is printed replaces.
+func (p *progress) invite(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.write(text)
+	p.pending = p.width > 0
+}
+
 func (p *progress) write(s string) { _, _ = io.WriteString(p.w, s) }
 
 // roundedTime is a duration with what a person reads of it.

@@ -49,7 +49,7 @@ Results go to standard output, everything else to standard error.
 		sub.GroupID = groupStore
 		root.AddCommand(sub)
 	}
-	for _, sub := range []*cobra.Command{c.checkCommand(), c.inspectCommand(), c.doctorCommand()} {
+	for _, sub := range []*cobra.Command{c.newCommand(), c.vendorCommand(), c.schemaCommand(), c.checkCommand(), c.testCommand(), c.devCommand(), c.inspectCommand(), c.doctorCommand()} {
 		sub.GroupID = groupAuthors
 		root.AddCommand(sub)
 	}

@@ -25,6 +25,7 @@ const (
 	statusDeadline = 5
 	statusGone     = 6
 	statusArgs     = 7
+	statusTests    = 8
 	statusDeclined = 20
 	// statusSignal is added to the number of the signal that ended a command, as shells do.
 	statusSignal = 128
@@ -81,6 +82,7 @@ func exitStatus(ctx context.Context, err error) int {
 		usage    *usageError
 		grant    *install.GrantError
 		args     *argumentsError
+		tests    *testsError
 		fault    *satellite.Error
 		refusal  *install.Error
 	)
@@ -99,6 +101,8 @@ func exitStatus(ctx context.Context, err error) int {
 		return statusUsage
 	case errors.As(err, &args):
 		return statusArgs
+	case errors.As(err, &tests):
+		return statusTests
 	case errors.As(err, &fault):
 		return invocationStatus(fault.Code)
 	case errors.As(err, &refusal):
@@ -141,15 +145,17 @@ const exitStatuses = `Every command of loomext ends with one of these:
    7  the arguments are no JSON or do not fit the tool's schema, or the payload not the event;
       nothing was started
 
-  The layer that refused (install, check, verify, show, remove, inspect, call, doctor):
+   8  the author's own tests failed, or came to a bound (loomext test)
+
+  The layer that refused (install, check, verify, show, remove, inspect, call, fire, test, dev, doctor):
   10  fetch       the source cannot be read
   11  extract     the source holds what no tree may hold: links, odd names, too much
   12  manifest    extension.toml, its schemas, or --set
   13  vetting     the source imports, names or contains what no extension may
-  14  generate    the entry of the satellite cannot be rendered
+  14  generate    the entry of the satellite, a schema or a new file cannot be rendered or written
   15  compile     the build failed, or what it made is not what was declared
   16  record      the store or a record in it: not installed, damaged, not writable
-  17  verify      a check of what is installed failed
+  17  verify      a check of what is installed, or of what new, vendor and schema write, failed
   18  jail        what has to run cannot be confined
   19  host        a satellite cannot be started
 

@@ -16,7 +16,7 @@ import (
 
 func TestExitStatus(t *testing.T) {
 	fault := func(code string) error {
-		return &invocationError{name: "demo", tool: "say", fault: &satellite.Error{Code: code}}
+		return &invocationError{name: "demo", target: "say", fault: &satellite.Error{Code: code}}
 	}
 	tests := []struct {
 		name string
