@@ -99,9 +99,6 @@ func bits(argument int, mask uint64, values ...uint64) condition {
 	return condition{argument: argument, mask: mask, values: values}
 }
 
-// only holds for an argument with no bits but these.
-func only(argument int, allowed uint64) condition { return bits(argument, ^allowed, 0) }
-
 // without holds for an argument with none of these bits.
 func without(argument int, refused uint64) condition { return bits(argument, refused, 0) }
 
