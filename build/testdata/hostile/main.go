@@ -1,5 +1,5 @@
 // Command hostile stands in the place of a go command that an extension has taken over. Asked what it is, it answers as a
-// toolchain does. Asked to build, it does what the file "orders" in its GOROOT says, one order a line with tabs between its
+// toolchain does, and lists one package. Asked to build, it does what the file "orders" in its GOROOT says, one order a line with tabs between its
 // words, and tells on standard error whether each was possible.
 package main
 
@@ -18,6 +18,15 @@ func main() {
 	root := filepath.Dir(filepath.Dir(os.Args[0]))
 	if len(os.Args) > 1 && os.Args[1] == "env" {
 		fmt.Printf("{\"GOROOT\": %q, \"GOVERSION\": \"go1.26.999\", \"GOFLAGS\": \"\"}\n", root)
+		return
+	}
+	if len(os.Args) > 1 && os.Args[1] == "list" { // of what the fill compiled: one package is enough
+		export := filepath.Join(os.Getenv("GOCACHE"), "all", "export-d")
+		if err := os.WriteFile(export, []byte("compiled"), 0o666); err != nil {
+			fmt.Fprintln(os.Stderr, "list:", err)
+			os.Exit(4)
+		}
+		fmt.Printf("fmt\t%s\n", export)
 		return
 	}
 	orders, err := os.ReadFile(filepath.Join(root, "orders"))
