@@ -115,7 +115,9 @@ type examined struct {
 }
 
 // examine reads, decodes and vets a source. The one child it starts checks types; it writes nothing but the builder's cache.
-func examine(ctx context.Context, src string, sets []string, b *build.Builder, progress func(Progress)) (examined, error) {
+// Where passed, if not nil, says that this very source passed before, its types are not checked again: the package is
+// then not typed, and may not be built.
+func examine(ctx context.Context, src string, sets []string, b *build.Builder, progress func(Progress), passed func(examined) bool) (examined, error) {
 	var x examined
 	step := steps(progress)
 
@@ -146,8 +148,10 @@ func examine(ctx context.Context, src string, sets []string, b *build.Builder, p
 	if x.pkg, err = vet.Syntax(ctx, tree, m); err != nil {
 		return x, refuse(LayerVetting, err)
 	}
-	if x.pkg, err = vetTypes(ctx, x.pkg, b); err != nil {
-		return x, err
+	if passed == nil || !passed(x) {
+		if x.pkg, err = vetTypes(ctx, x.pkg, b); err != nil {
+			return x, err
+		}
 	}
 	done("passed")
 	return x, x.describe()
@@ -216,7 +220,7 @@ var approvedTerms = []string{
 // has the compiled packages that its types are checked against, and says in what jail. With a preset
 // the approval has the key that an install with it would record.
 func Check(ctx context.Context, src string, sets []string, preset *Decision, b *build.Builder) (Approval, error) {
-	x, err := examine(ctx, src, sets, b, nil)
+	x, err := examine(ctx, src, sets, b, nil, nil)
 	if err == nil && preset != nil {
 		err = x.preset(*preset)
 	}

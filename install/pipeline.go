@@ -56,7 +56,7 @@ type Result struct {
 // for ErrDeclined, a [GrantError] and the end of ctx. Whatever happens, the store holds the
 // old install or the new one, whole.
 func (s *Store) Install(ctx context.Context, o Options) (Result, error) {
-	x, err := examine(ctx, o.Source, o.Sets, o.Builder, o.Progress)
+	x, err := examine(ctx, o.Source, o.Sets, o.Builder, o.Progress, func(x examined) bool { return s.passed(ctx, x) })
 	if err != nil {
 		return Result{}, err
 	}
@@ -83,6 +83,11 @@ func (s *Store) Install(ctx context.Context, o Options) (Result, error) {
 	if previous != nil && current(previous.Record, x.record, toolchain) {
 		return Result{Record: previous.Record, Outcome: OutcomeUnchanged, Generation: previous.Dir, Approval: x.approval, JailLevel: previous.Record.BuildJail.Level}, nil
 	}
+	if !x.pkg.Typed() { // something else than the source has changed
+		if x.pkg, err = vetTypes(ctx, x.pkg, o.Builder); err != nil {
+			return Result{}, err
+		}
+	}
 	generation, err := s.make(ctx, o, &x)
 	if err != nil {
 		return Result{}, err
@@ -94,6 +99,17 @@ func (s *Store) Install(ctx context.Context, o Options) (Result, error) {
 	}
 	s.sweepGenerations(name, filepath.Base(generation))
 	return Result{Record: x.record, Outcome: outcome, Generation: generation, Approval: x.approval, JailLevel: x.level}, nil
+}
+
+// passed reports whether a source is, byte for byte, one that is installed and whole, against the same seam (a load refuses
+// another) and the same preludes.
+func (s *Store) passed(ctx context.Context, x examined) bool {
+	previous := s.previous(ctx, x.manifest.Name())
+	if previous == nil {
+		return false
+	}
+	defer previous.Close()
+	return previous.Record.TreeDigest == x.tree.Digest() && previous.Record.PreludeDigest == vendorize.Digest()
 }
 
 // settle shows the approval and gets its answer. It holds no lock: an operator may take all day.

@@ -19,7 +19,7 @@ const HowTried = "dev"
 // tree and the terms of before, and the same toolchain, is before itself; the caller closes each that it is given once.
 // Of the options, only Source, Sets, Progress and Builder count.
 func Try(ctx context.Context, o Options, before *Installed) (*Installed, error) {
-	x, err := examine(ctx, o.Source, o.Sets, o.Builder, o.Progress)
+	x, err := examine(ctx, o.Source, o.Sets, o.Builder, o.Progress, nil)
 	if err != nil {
 		return nil, err
 	}
