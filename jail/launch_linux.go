@@ -133,6 +133,9 @@ var wideTable = sync.OnceFunc(func() {
 // descriptors among those numbers itself.
 const tableRoom = 256
 
+// lastCalls is more than what follows the exec in a program.
+const lastCalls = 8
+
 // compose makes the program of a launch and its report.
 func (l *launch) compose() (*program, error) {
 	p := newProgram()
@@ -174,12 +177,12 @@ func (l *launch) compose() (*program, error) {
 	} else {
 		l.exec = p.add(unix.SYS_EXECVE, p.text(l.spec.Path), argv, env)
 	}
+	if p.full || len(p.calls)+lastCalls > programRoom {
+		return nil, &Error{Place: "program", What: "a launch of more than " + strconv.Itoa(programRoom) + " system calls", Fix: "name fewer paths, or shorter ones"}
+	}
 	if l.listens && l.install+1 != l.exec {
 		// A refused call would wait for an answer from a host that waits for the exec.
 		return nil, &Error{Place: layerFilter, What: "something stands between the filter and the program"}
-	}
-	if p.full {
-		return nil, &Error{Place: "program", What: "a launch of more than " + strconv.Itoa(programRoom) + " system calls", Fix: "name fewer paths, or shorter ones"}
 	}
 	if l.inner >= 0 {
 		p.die()

@@ -190,6 +190,7 @@ func TestStartRefusesInASentenceAndLeavesNothing(t *testing.T) {
 		{"no name", Spec{Path: child, Env: []string{"=x"}}, "not NAME=value"},
 		{"closed file", Spec{Path: child, Files: []*os.File{closed}}, "is closed"},
 	}
+	mustWait(t, mustStart(t, Spec{Args: []string{"exit", "0"}})) // what a host keeps is there
 	before := descriptors(t)
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

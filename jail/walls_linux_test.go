@@ -501,3 +501,24 @@ func TestQueuedLaunchHeedsItsContext(t *testing.T) {
 	}
 	close(free)
 }
+
+// Paths that take more calls than a program has room for are refused, whole.
+func TestLaunchOfTooManyCallsIsRefused(t *testing.T) {
+	spec := Spec{Path: child, Args: []string{"exit", "0"}, Profile: Build, ReadOnly: []string{filepath.Dir(child)}}
+	deep := strings.Repeat("/d", maxDepth-2)
+	for i := range maxPaths - 1 {
+		spec.ReadOnly = append(spec.ReadOnly, fmt.Sprintf("/tmp/p%d%s", i, deep))
+	}
+	for depth := 1; depth < maxDirDepth; depth++ { // whichever call it is that has no room
+		spec.Dir = strings.Repeat("/e", depth)
+		l := &launch{spec: spec, options: Options{BestEffort: true}, files: []uintptr{0, 1, 2}, image: -1, ruleset: -1, listener: -1, inner: -1, enter: -1, listens: true}
+		p, err := l.compose()
+		var fault *Error
+		switch {
+		case err != nil && (!errors.As(err, &fault) || !strings.Contains(fault.What, "system calls")):
+			t.Errorf("%d: %v", depth, err)
+		case err == nil && (p.full || len(p.calls) >= programRoom):
+			t.Errorf("%d: a program of %d calls", depth, len(p.calls))
+		}
+	}
+}
