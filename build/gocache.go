@@ -66,32 +66,40 @@ var errDamaged = errors.New("the compiled standard library in the cache is damag
 
 // trusted returns the Go build cache for a toolchain, filling it first where there is none or a damaged one.
 func (b *Builder) trusted(ctx context.Context, c *cache, t Toolchain) (*trusted, error) {
-	std := slices.Clone(b.Std)
-	slices.Sort(std)
-	std = slices.Compact(std)
-	parts := append([]string{formatVersion, "gocache/3", t.Version, t.Stamp, t.GoRoot, vendorize.Digest()}, recordedEnv()...)
-	parts = append(append(parts, flags()...), std...)
-	key := keyOf(parts)
-	unlock, err := c.lock(ctx, "gocache", key)
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
-
-	return b.openOrFill(ctx, c, t, key, filling{
+	return b.cacheOf(ctx, c, t, filling{
+		kind:     "gocache/3",
+		preludes: vendorize.Digest(),
+		std:      slices.Clone(b.Std),
 		news:     "compile: the standard library and the preludes, once for " + t.Version,
-		root:     func() (*vendorize.Root, error) { return fillRoot(std) },
+		root:     fillRoot,
 		vendored: vendorize.CheckVendor,
 	})
 }
 
 // filling is what a cache is filled with.
 type filling struct {
+	kind     string // raised when this package fills it with something else
+	preludes string // their digest
+	std      []string
 	news     string // said before it
-	root     func() (*vendorize.Root, error)
+	root     func(std []string) (*vendorize.Root, error)
 	vendored func(dir string) error // see [trusted]
 	// compile, if not nil, makes another run of the spec of a go build.
 	compile func(*jail.Spec)
+}
+
+// cacheOf is the cache that has the filling, under a key made of all that is in it.
+func (b *Builder) cacheOf(ctx context.Context, c *cache, t Toolchain, f filling) (*trusted, error) {
+	slices.Sort(f.std)
+	f.std = slices.Compact(f.std)
+	parts := append([]string{formatVersion, f.kind, t.Version, t.Stamp, t.GoRoot, f.preludes}, recordedEnv()...)
+	key := keyOf(append(append(parts, flags()...), f.std...))
+	unlock, err := c.lock(ctx, "gocache", key)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	return b.openOrFill(ctx, c, t, key, f)
 }
 
 // openOrFill opens the cache of a key, whose lock is held, and fills it where there is none or a damaged one.
@@ -237,7 +245,7 @@ func (b *Builder) fill(ctx context.Context, c *cache, t Toolchain, f filling, di
 		return err
 	}
 	defer func() { err = errors.Join(err, stage.remove()) }()
-	root, err := f.root()
+	root, err := f.root(f.std)
 	if err != nil {
 		return err
 	}

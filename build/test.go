@@ -208,20 +208,12 @@ var testStd = []string{
 // testTrusted is the Go build cache of tests: what a build's has, what the testing package needs, and captest. Tests do
 // not share a build's, so that an author's runs on a machine never touch what installs are compiled from.
 func (b *Builder) testTrusted(ctx context.Context, c *cache, t Toolchain) (*trusted, error) {
-	std := slices.Concat(b.Std, testStd)
-	slices.Sort(std)
-	std = slices.Compact(std)
-	parts := append([]string{formatVersion, "testcache/1", t.Version, t.Stamp, t.GoRoot, vendorize.TestDigest()}, recordedEnv()...)
-	parts = append(append(parts, flags()...), std...)
-	key := keyOf(parts)
-	unlock, err := c.lock(ctx, "gocache", key)
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
-	return b.openOrFill(ctx, c, t, key, filling{
+	return b.cacheOf(ctx, c, t, filling{
+		kind:     "testcache/1",
+		preludes: vendorize.TestDigest(),
+		std:      slices.Concat(b.Std, testStd),
 		news:     "compile: what tests are made of, once for " + t.Version,
-		root:     func() (*vendorize.Root, error) { return fillTests(std) },
+		root:     fillTests,
 		vendored: vendorize.CheckTestVendor,
 		compile: func(spec *jail.Spec) {
 			output := spec.Args[slices.Index(spec.Args, "-o")+1]

@@ -12,6 +12,7 @@ import (
 	"github.com/loomext/loomext/gen"
 	"github.com/loomext/loomext/jail"
 	"github.com/loomext/loomext/manifest"
+	"github.com/loomext/loomext/source"
 	"github.com/loomext/loomext/vendorize"
 )
 
@@ -56,13 +57,23 @@ type Result struct {
 // for ErrDeclined, a [GrantError] and the end of ctx. Whatever happens, the store holds the
 // old install or the new one, whole.
 func (s *Store) Install(ctx context.Context, o Options) (Result, error) {
-	x, err := examine(ctx, o.Source, o.Sets, o.Builder, o.Progress, func(x examined) bool { return s.passed(ctx, x) })
+	var before *Installed // under the same name, if there is one
+	x, err := examine(ctx, o.Source, o.Sets, o.Builder, o.Progress, func(x examined) bool {
+		before = s.previous(ctx, x.manifest.Name())
+		return before != nil && before.vetted(x.tree)
+	})
+	if before != nil {
+		defer before.Close()
+	}
 	if err != nil {
 		return Result{}, err
 	}
 	name := x.manifest.Name()
-	if err := s.settle(ctx, o, &x); err != nil {
+	if err := x.settle(ctx, o, before); err != nil {
 		return Result{}, err
+	}
+	if before != nil {
+		_ = before.Close() // a sweep keeps what is held
 	}
 	if err := s.prepare(); err != nil {
 		return Result{}, refuse(LayerRecord, err)
@@ -101,27 +112,20 @@ func (s *Store) Install(ctx context.Context, o Options) (Result, error) {
 	return Result{Record: x.record, Outcome: outcome, Generation: generation, Approval: x.approval, JailLevel: x.level}, nil
 }
 
-// passed reports whether a source is, byte for byte, one that is installed and whole, against the same seam (a load refuses
-// another) and the same preludes.
-func (s *Store) passed(ctx context.Context, x examined) bool {
-	previous := s.previous(ctx, x.manifest.Name())
-	if previous == nil {
-		return false
-	}
-	defer previous.Close()
-	return previous.Record.TreeDigest == x.tree.Digest() && previous.Record.PreludeDigest == vendorize.Digest()
+// vetted reports whether a source is, byte for byte, the installed one, which was vetted against the same seam (a load
+// refuses another) and the same preludes.
+func (i *Installed) vetted(tree source.Tree) bool {
+	return i.Record.TreeDigest == tree.Digest() && i.Record.PreludeDigest == vendorize.Digest()
 }
 
 // settle shows the approval and gets its answer. It holds no lock: an operator may take all day.
-func (s *Store) settle(ctx context.Context, o Options, x *examined) error {
+func (x *examined) settle(ctx context.Context, o Options, previous *Installed) error {
 	if o.Preset != nil {
 		if err := x.preset(*o.Preset); err != nil {
 			return err
 		}
 	}
-	previous := s.previous(ctx, x.manifest.Name())
 	if previous != nil {
-		defer previous.Close()
 		if err := x.against(previous.Record); err != nil {
 			return refuse(LayerRecord, err)
 		}

@@ -34,13 +34,14 @@ type launch struct {
 	ns                       *namespaces // nil: the program is in the host's own
 	group                    *group
 	trees                    []*mount
-	uid                      int    // the user the program was made, 0 if none
-	note                     string // for the report, of the step at hand
-	image, ruleset, listener int    // descriptors for the child, -1 if none
-	listens                  bool   // a refused call is to be told
-	inner                    int    // the call that makes the program's own process, or -1
-	install                  int    // the call that sets the filter
-	enter, exec              int    // the last two: the working directory and the program
+	uid                      int          // the user the program was made, 0 if none
+	note                     string       // for the report, of the step at hand
+	image, ruleset, listener int          // descriptors for the child, -1 if none
+	listens                  bool         // a refused call is to be told
+	board                    *switchboard // where the listener then arrives
+	inner                    int          // the call that makes the program's own process, or -1
+	install                  int          // the call that sets the filter
+	enter, exec              int          // the last two: the working directory and the program
 
 	program    *program
 	pid, pidfd int
@@ -95,7 +96,7 @@ func (l *launch) try() error {
 		if err != nil {
 			return &Error{Place: layerFilter, What: "no way to be told of a refused call", Err: err}
 		}
-		l.listener = b.theirs
+		l.board, l.listener = b, b.theirs
 	}
 	if l.spec.Profile != Plain && !l.without(layerLandlock) && landlocked().err == nil {
 		fd, isShared, err := landlocked().ruleset(&l.spec)
@@ -210,7 +211,7 @@ func (l *launch) execute(p *program) error {
 	if l.inner >= 0 {
 		waited = reap(pid) // the one that stayed behind
 		if l.pid = int(p.made); l.listens {
-			l.listenFD = l.boardTake()
+			l.listenFD = l.board.take()
 		}
 	}
 	if i := p.failed(); i >= 0 {
@@ -226,14 +227,6 @@ func (l *launch) execute(p *program) error {
 		return &Error{Place: "start", What: "the kernel gave no process descriptor", Fix: "Linux 5.13 or later is needed", Err: err}
 	}
 	return nil
-}
-
-func (l *launch) boardTake() int {
-	b, err := board()
-	if err != nil {
-		return -1
-	}
-	return b.take()
 }
 
 // refused makes an error of the call that ended the child.

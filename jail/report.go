@@ -38,9 +38,8 @@ const (
 )
 
 const (
-	notAsked     = "no limit asked for"
-	plainProgram = "a program of the system itself"
-	leftOut      = "left out"
+	notAsked = "no limit asked for"
+	leftOut  = "left out"
 )
 
 // Level names a jail by the weakest of its walls.

@@ -25,10 +25,10 @@ type step struct {
 // steps is the launch in order, and the order of the report.
 var steps = []step{
 	{layerSealed, sealedExecutable},
-	{layerCgroup, controlGroup},
-	{layerNamespaces, joinNamespaces},
-	{layerUser, dropUser},
-	{layerRoot, rootFilesystem},
+	{layerCgroup, walled(controlGroup)},
+	{layerNamespaces, walled(joinNamespaces)},
+	{layerUser, walled(dropUser)},
+	{layerRoot, walled(rootFilesystem)},
 	{layerTree, ownTree},
 	{layerGroup, ownGroup},
 	{layerDescriptors, onlyNamedDescriptors},
@@ -42,12 +42,12 @@ var steps = []step{
 	{layerCore, bound(unix.RLIMIT_CORE, none)},
 	{layerLocked, bound(unix.RLIMIT_MEMLOCK, none)},
 	{layerQueues, bound(unix.RLIMIT_MSGQUEUE, none)},
-	{layerCapabilities, dropCapabilities},
+	{layerCapabilities, walled(dropCapabilities)},
 	{layerPrivileges, noNewPrivileges},
 	{layerDeath, dieWithHost},
-	{layerLandlock, restrictFiles},
+	{layerLandlock, walled(restrictFiles)},
 	{layerEnvironment, clearHeritage}, // exec gets the Spec's variables and no other
-	{layerFilter, filterCalls},
+	{layerFilter, walled(filterCalls)},
 }
 
 // Where the program's descriptors and those of the launch itself stand. The
@@ -59,6 +59,16 @@ const (
 	listenerAt                               // the way to tell the host of the filter's listener
 	shelf                                    // the first number that is free to move descriptors over
 )
+
+// walled is a step that a plain program, being the system's own, does without.
+func walled(add func(*launch, *program) (*Error, error)) func(*launch, *program) (*Error, error) {
+	return func(l *launch, p *program) (*Error, error) {
+		if l.spec.Profile == Plain {
+			return skip("a program of the system itself"), nil
+		}
+		return add(l, p)
+	}
+}
 
 func nothingToDo(*launch, *program) (*Error, error) { return nil, nil }
 
@@ -73,9 +83,6 @@ func sealedExecutable(l *launch, _ *program) (*Error, error) {
 
 // controlGroup makes a group and has the child enter it before anything else.
 func controlGroup(l *launch, p *program) (*Error, error) {
-	if l.spec.Profile == Plain {
-		return skip(plainProgram), nil
-	}
 	home := groups()
 	if home.err != nil {
 		return home.err.(*Error), nil
@@ -93,9 +100,6 @@ func controlGroup(l *launch, p *program) (*Error, error) {
 // does not enter the empty root: it copies the host's mounts, opens those it may
 // see while it is still who may open them, and makes a root of them later.
 func joinNamespaces(l *launch, p *program) (*Error, error) {
-	if l.spec.Profile == Plain {
-		return skip(plainProgram), nil
-	}
 	n, err := sharedNamespaces()
 	if err != nil {
 		return err.(*Error), nil
@@ -124,8 +128,6 @@ const atFDCWD = ^uintptr(99) // AT_FDCWD, -100
 // dropUser makes the child nobody in particular, where the host is root.
 func dropUser(l *launch, p *program) (*Error, error) {
 	switch {
-	case l.spec.Profile == Plain:
-		return skip(plainProgram), nil
 	case hostIDs().own:
 		if why := hostIDs().why; why != "" {
 			return &Error{Place: layerUser, What: why, Fix: "map 65,536 user numbers where the host runs"}, nil
@@ -159,8 +161,6 @@ func become(p *program, id uintptr) {
 // joined a root with nothing in it.
 func rootFilesystem(l *launch, p *program) (*Error, error) {
 	switch {
-	case l.spec.Profile == Plain:
-		return skip(plainProgram), nil
 	case l.ns == nil:
 		return skip("there is no mount namespace for it"), nil
 	case l.spec.Profile == Satellite:
@@ -253,7 +253,6 @@ func onlyNamedDescriptors(l *launch, p *program) (*Error, error) {
 	for i, fd := range l.files {
 		moves = append(moves, move{int(fd), i})
 	}
-	last := shelf - 1
 	for at, fd := range map[int]int{imageAt: l.image, rulesetAt: l.ruleset, listenerAt: l.listener} {
 		if fd >= 0 {
 			moves = append(moves, move{fd, at})
@@ -279,15 +278,14 @@ func onlyNamedDescriptors(l *launch, p *program) (*Error, error) {
 		held[m.to] = true
 	}
 	from := len(l.files)
-	for at := imageAt; at <= last+1; at++ {
-		if held[at] || at == last+1 {
-			if end := at - 1; at <= last && end >= from {
-				p.add(unix.SYS_CLOSE_RANGE, uintptr(from), uintptr(end), 0)
-			}
-			if at <= last {
-				from = at + 1
-			}
+	for at := imageAt; at < shelf; at++ {
+		if !held[at] {
+			continue
 		}
+		if at > from {
+			p.add(unix.SYS_CLOSE_RANGE, uintptr(from), uintptr(at-1), 0)
+		}
+		from = at + 1
 	}
 	p.add(unix.SYS_CLOSE_RANGE, uintptr(from), 1<<31-1, 0)
 	return nil, nil
@@ -341,9 +339,6 @@ func boundProcesses(l *launch, p *program) (*Error, error) {
 
 // dropCapabilities leaves the program no privilege, in its namespaces as outside.
 func dropCapabilities(l *launch, p *program) (*Error, error) {
-	if l.spec.Profile == Plain {
-		return skip(plainProgram), nil
-	}
 	header := keep(p, &unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3})
 	p.add(unix.SYS_CAPSET, header, keep(p, &[2]unix.CapUserData{}))
 	return nil, nil
@@ -372,9 +367,6 @@ func lookForHost(p *program) {
 
 // restrictFiles holds the program to the paths of its Spec, or to none.
 func restrictFiles(l *launch, p *program) (*Error, error) {
-	if l.spec.Profile == Plain {
-		return skip(plainProgram), nil
-	}
 	if err := landlocked().err; err != nil {
 		return err.(*Error), nil
 	}

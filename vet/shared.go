@@ -43,19 +43,8 @@ func (c *checker) shared(obj types.Object) bool {
 // judge looks at one node for writes and addresses.
 func (w *flow) judge(n ast.Node) {
 	switch n := n.(type) {
-	case *ast.AssignStmt:
-		if n.Tok != token.DEFINE {
-			for _, left := range n.Lhs {
-				w.written(left)
-			}
-		}
-	case *ast.IncDecStmt:
-		w.written(n.X)
-	case *ast.RangeStmt:
-		if n.Tok == token.ASSIGN {
-			w.written(n.Key)
-			w.written(n.Value)
-		}
+	case *ast.AssignStmt, *ast.IncDecStmt, *ast.RangeStmt:
+		writes(n, w.written)
 	case *ast.UnaryExpr:
 		if n.Op == token.AND {
 			w.address(n.X, n.Pos())
@@ -210,18 +199,8 @@ func (w *flow) root(e ast.Expr) types.Object {
 				return obj
 			}
 			e = x.X
-		case *ast.ParenExpr:
-			e = x.X
-		case *ast.StarExpr:
-			e = x.X
-		case *ast.IndexExpr:
-			e = x.X
-		case *ast.SliceExpr:
-			e = x.X
-		case *ast.TypeAssertExpr:
-			e = x.X
 		default:
-			return nil
+			e = operand(x)
 		}
 	}
 	return nil
