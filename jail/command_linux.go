@@ -90,7 +90,7 @@ func start(ctx context.Context, s Spec, o Options) (*Command, error) {
 	if l.listenFD >= 0 {
 		c.listener = listen(l.listenFD, c.end)
 	}
-	readers := []*reader{read(own.take(errOut), c.stderr)}
+	readers := []*reader{read(own.take(errOut), c.stderr.beside(s.Stderr))}
 	if out >= 0 {
 		readers = append(readers, read(own.take(out), s.Stdout))
 	}

@@ -190,6 +190,10 @@ type Spec struct {
 	// StderrCap is how many bytes of standard error are kept, the first and the
 	// last of them; zero is DefaultStderrCap. All of it is always read.
 	StderrCap int
+	// Stderr, if not nil, takes all of standard error as it comes, beside what is
+	// kept, from one goroutine that has ended when Done closes. What a Write returns
+	// is not looked at; one that waits makes the program wait.
+	Stderr io.Writer
 	// Limits bound the command.
 	Limits Limits
 	// ReadOnly and Writable are the paths a Build or Test may reach, absolute: what it may

@@ -2,6 +2,7 @@ package jail
 
 import (
 	"fmt"
+	"io"
 	"sync"
 )
 
@@ -57,6 +58,24 @@ func (c *capped) Write(p []byte) (int, error) {
 		p = p[copied:]
 	}
 	return n, nil
+}
+
+// beside is the writer that keeps and passes on to another, if there is one.
+func (c *capped) beside(w io.Writer) io.Writer {
+	if w == nil {
+		return c
+	}
+	return &kept{c, w}
+}
+
+type kept struct {
+	capped *capped
+	on     io.Writer
+}
+
+func (k *kept) Write(p []byte) (int, error) {
+	_, _ = k.on.Write(p)
+	return k.capped.Write(p)
 }
 
 // String is what was kept, with a line that says how much was left out.

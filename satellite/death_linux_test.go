@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -284,5 +285,37 @@ func TestStormOfLaunchesLeavesNothing(t *testing.T) {
 	}
 	if left := orphans(t); len(left) > 0 {
 		t.Errorf("processes are left: %v", left)
+	}
+}
+
+func TestEndedSaysWhatTheNextCallIsTold(t *testing.T) {
+	for _, name := range []string{"exit", "spin", "close"} {
+		t.Run(name, func(t *testing.T) {
+			s := launch(t, Config{})
+			if err := s.Ended(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := call(s, name, 20*time.Millisecond); err == nil {
+				t.Fatal("it answered")
+			}
+			ended := s.Ended()
+			_, err := call(s, "echo", 0)
+			if ended == nil || err == nil || ended.Error() != err.Error() {
+				t.Errorf("%v, and the call was told %v", ended, err)
+			}
+		})
+	}
+}
+
+func TestOutputIsPassedOnAsItComes(t *testing.T) {
+	from, to := io.Pipe()
+	s := launch(t, Config{Output: to})
+	t.Cleanup(func() { _ = from.Close() }) // before the satellite is closed
+	go func() { _, _ = call(s, "lines 3", 0) }()
+	got := bufio.NewScanner(from)
+	for n := range 3 {
+		if !got.Scan() || got.Text() == "" {
+			t.Fatalf("%d lines came: %v", n, got.Err())
+		}
 	}
 }

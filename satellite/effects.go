@@ -84,6 +84,7 @@ func text(args wire.Value, key string) (string, bool) {
 // effect is one open cap_call.
 type effect struct {
 	id, invocation int64
+	serve          Effects
 	cancel         context.CancelFunc
 	calledOff      bool
 	charge         int64
@@ -125,7 +126,7 @@ func (s *Satellite) asked(id int64, c wire.CapCall, size int64) bool {
 	}
 	left = min(left, s.call.deadline.Sub(now))
 	ctx, cancel := context.WithTimeout(s.call.effects, left)
-	e := &effect{id: id, invocation: s.call.id, cancel: cancel, charge: charge}
+	e := &effect{id: id, invocation: s.call.id, serve: s.call.serve, cancel: cancel, charge: charge}
 	s.effects[id] = e
 	s.charged += charge
 	s.running.Add(1)
@@ -148,7 +149,7 @@ func (s *Satellite) authorizes(token []byte, now time.Time) bool {
 // perform runs an effect and sends its result if somebody still waits for it.
 func (s *Satellite) perform(ctx context.Context, e *effect, call CapCall) {
 	defer s.running.Done()
-	result := s.result(ctx, call)
+	result := e.result(ctx, call)
 	e.cancel()
 	s.mu.Lock()
 	delete(s.effects, e.id)
@@ -163,13 +164,13 @@ func (s *Satellite) perform(ctx context.Context, e *effect, call CapCall) {
 // result is the effect's, or a failure where it panicked: what the satellite
 // asks for must not be able to take the host down. The panic's text is the
 // host's and none of the satellite's business.
-func (s *Satellite) result(ctx context.Context, call CapCall) (r wire.Result) {
+func (e *effect) result(ctx context.Context, call CapCall) (r wire.Result) {
 	defer func() {
 		if recover() != nil {
 			r = Failed(wire.CodeUnavailable, "the host failed to serve "+strconv.QuoteToASCII(call.Cap))
 		}
 	}()
-	return s.serve(ctx, call)
+	return e.serve(ctx, call)
 }
 
 // reply writes a cap_result. A satellite that does not read it holds up the

@@ -157,6 +157,26 @@ func TestEffectThatPanicsIsUnavailable(t *testing.T) {
 	alive(t, s)
 }
 
+func TestAnInvocationBringsItsOwnEffects(t *testing.T) {
+	served := func(by string) Effects {
+		return func(context.Context, CapCall) wire.Result { return Failed(by, "served") }
+	}
+	s := launch(t, Config{Effects: served("config")})
+	for _, own := range []Effects{nil, served("first"), served("second"), nil} {
+		want := "config: "
+		if own != nil {
+			want = own(t.Context(), CapCall{}).Fault.Code + ": "
+		}
+		v, err := s.Invoke(t.Context(), Invocation{Kind: wire.CallTool, Name: "cap fs.read", Effects: own})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, _ := v.AsString(); !strings.HasPrefix(text, want) {
+			t.Errorf("%q, want one served by %q", text, want)
+		}
+	}
+}
+
 func TestEffectEndsWithItsCall(t *testing.T) {
 	for name, end := range map[string]func(*testing.T, *Satellite){
 		"answered": func(t *testing.T, s *Satellite) {
@@ -247,7 +267,7 @@ func TestOutcomes(t *testing.T) {
 	value := func(terminate wire.Value, blocks ...wire.Value) wire.Value {
 		return wire.Map(wire.Field{Key: "content", Value: wire.List(blocks...)}, wire.Field{Key: "terminate", Value: terminate})
 	}
-	if got, err := outcome(value(wire.Bool(true), block("json", "[1]"), block("text", ""))); err != nil || !got.Terminate || len(got.Content) != 2 || got.Content[0].Type != BlockJSON {
+	if got, err := Outcome(value(wire.Bool(true), block("json", "[1]"), block("text", ""))); err != nil || !got.Terminate || len(got.Content) != 2 || got.Content[0].Type != BlockJSON {
 		t.Errorf("%+v, %v", got, err)
 	}
 	good := block("text", "")
@@ -265,7 +285,7 @@ func TestOutcomes(t *testing.T) {
 		"not JSON":       {value(wire.Bool(true), good, good, block("json", "{")), "block 2 of a tool's outcome is of type json"},
 		"bytes for text": {value(wire.Bool(true), wire.Map(wire.Field{Key: "type", Value: wire.String("text")}, wire.Field{Key: "text", Value: wire.Bin(nil)})), "block 0 of a tool's outcome is of type text"},
 	} {
-		_, err := outcome(c.value)
+		_, err := Outcome(c.value)
 		if err == nil {
 			t.Errorf("%s is taken for an outcome", name)
 			continue

@@ -17,6 +17,8 @@ type Invocation struct {
 	// Deadline is how long the satellite has; zero is DefaultDeadline. A context
 	// that ends sooner shortens it.
 	Deadline time.Duration
+	// Effects serves the cap_calls of this invocation. Nil is [Config.Effects].
+	Effects Effects
 }
 
 // Error is why an invocation has no value.
@@ -65,7 +67,7 @@ func (s *Satellite) Invoke(ctx context.Context, call Invocation) (wire.Value, er
 		return wire.Value{}, minted(wire.CodeBusy, "the satellite is answering another call")
 	}
 	defer s.busy.Store(false) // the answer has been taken out of answers
-	waits, err := s.begin(ctx, call.Deadline)
+	waits, err := s.begin(ctx, call)
 	if err == errEnded {
 		return wire.Value{}, s.obituary(ctx)
 	}
@@ -114,7 +116,11 @@ func codeOf(err error) string {
 // begin opens an invocation, mints its token and sets its clock. It takes the
 // baton if it lies there; otherwise it interrupts the keeper, and the caller
 // waits for it.
-func (s *Satellite) begin(ctx context.Context, left time.Duration) (waits bool, err error) {
+func (s *Satellite) begin(ctx context.Context, call Invocation) (waits bool, err error) {
+	left, serve := call.Deadline, call.Effects
+	if serve == nil {
+		serve = s.serve
+	}
 	if left <= 0 {
 		left = DefaultDeadline
 	}
@@ -124,18 +130,11 @@ func (s *Satellite) begin(ctx context.Context, left time.Duration) (waits bool, 
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case s.fate != nil:
-		gone := minted(wire.CodeGone, "the satellite was destroyed: "+s.fate.Error())
-		gone.Bound = s.fate.Bound
-		return false, gone
-	case s.closed:
-		return false, minted(wire.CodeGone, "the satellite was closed")
-	case s.lost:
-		return false, errEnded
+	if err := s.gone(); err != nil {
+		return false, err
 	}
 	s.open = true
-	s.call = invocation{id: s.call.id + 1, caller: ctx, deadline: now.Add(left), killAt: now.Add(left + deadlineGrace)}
+	s.call = invocation{id: s.call.id + 1, caller: ctx, serve: serve, deadline: now.Add(left), killAt: now.Add(left + deadlineGrace)}
 	_, _ = rand.Read(s.call.token[:]) // never fails: it ends the program instead
 	s.input.budget.Store(callBytes)
 	s.arm(s.call.killAt)
@@ -149,6 +148,34 @@ func (s *Satellite) begin(ctx context.Context, left time.Duration) (waits bool, 
 		}
 	}
 	return waits, nil
+}
+
+// gone is why the satellite takes no call, or nil: an *Error, or errEnded where its
+// process has to be asked. s.mu is held.
+func (s *Satellite) gone() error {
+	switch {
+	case s.fate != nil:
+		gone := minted(wire.CodeGone, "the satellite was destroyed: "+s.fate.Error())
+		gone.Bound = s.fate.Bound
+		return gone
+	case s.closed:
+		return minted(wire.CodeGone, "the satellite was closed")
+	case s.lost:
+		return errEnded
+	}
+	return nil
+}
+
+// Ended is why the satellite takes no further call, as the next one would be told,
+// or nil where it takes one.
+func (s *Satellite) Ended() error {
+	s.mu.Lock()
+	err := s.gone()
+	s.mu.Unlock()
+	if err == errEnded {
+		return s.obituary(context.Background())
+	}
+	return err
 }
 
 // send writes the call. It reports whether there is an answer to read for.

@@ -28,27 +28,47 @@ type ToolOutcome struct {
 	Terminate bool // the run is to end
 }
 
-// Tool calls a tool. The arguments are JSON text and go to the tool byte for
-// byte. An outcome of the wrong shape is an error of code protocol; the
-// satellite lives, for the frame was well formed.
-func (s *Satellite) Tool(ctx context.Context, name string, args []byte, strand string, deadline time.Duration) (ToolOutcome, error) {
-	v, err := s.Invoke(ctx, Invocation{
-		Kind: wire.CallTool, Name: name, Deadline: deadline,
+// ToolCall is the call of a tool. The arguments are JSON text and go to the tool
+// byte for byte. What it is answered with is read by [Outcome].
+func ToolCall(name string, args []byte, strand string) Invocation {
+	return Invocation{
+		Kind: wire.CallTool, Name: name,
 		Args: wire.Map(wire.Field{Key: "args", Value: wire.Text(args)}, wire.Field{Key: "strand", Value: wire.String(strand)}),
-	})
+	}
+}
+
+// EventCall is the call of a hook with a JSON document. What it is answered with is
+// read by [Document].
+func EventCall(name string, document []byte) Invocation {
+	return Invocation{Kind: wire.CallEvent, Name: name, Args: wire.Text(document)}
+}
+
+// Tool is Invoke of a [ToolCall], with the outcome read. An outcome of the wrong
+// shape is an error of code protocol; the satellite lives, for the frame was well
+// formed.
+func (s *Satellite) Tool(ctx context.Context, name string, args []byte, strand string, deadline time.Duration) (ToolOutcome, error) {
+	call := ToolCall(name, args, strand)
+	call.Deadline = deadline
+	v, err := s.Invoke(ctx, call)
 	if err != nil {
 		return ToolOutcome{}, err
 	}
-	return outcome(v)
+	return Outcome(v)
 }
 
-// Event calls a hook with a JSON document and returns the document it answered,
-// checked to be JSON.
+// Event is Invoke of an [EventCall], with the document read.
 func (s *Satellite) Event(ctx context.Context, name string, document []byte, deadline time.Duration) ([]byte, error) {
-	v, err := s.Invoke(ctx, Invocation{Kind: wire.CallEvent, Name: name, Deadline: deadline, Args: wire.Text(document)})
+	call := EventCall(name, document)
+	call.Deadline = deadline
+	v, err := s.Invoke(ctx, call)
 	if err != nil {
 		return nil, err
 	}
+	return Document(v)
+}
+
+// Document is what a hook answered, checked to be JSON.
+func Document(v wire.Value) ([]byte, error) {
 	answer, ok := v.AsText()
 	if !ok || !json.Valid(answer) {
 		return nil, misshapen("the answer to an event is not a JSON document")
@@ -73,8 +93,8 @@ func typeOf(kind wire.Value) string {
 	return "of type " + strconv.QuoteToASCII(name)
 }
 
-// outcome reads {content: [block…], terminate: bool}.
-func outcome(v wire.Value) (ToolOutcome, error) {
+// Outcome is what a tool answered, {content: [block…], terminate: bool}.
+func Outcome(v wire.Value) (ToolOutcome, error) {
 	content, _ := v.Get("content")
 	list, ok := content.AsList()
 	if !ok {

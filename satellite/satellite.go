@@ -29,6 +29,7 @@ package satellite
 
 import (
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -87,11 +88,14 @@ type Config struct {
 	Limits jail.Limits
 	// Jail says how the jail behaves on this machine.
 	Jail jail.Options
-	// Effects serves the cap_calls. Nil serves none.
+	// Effects serves the cap_calls of invocations that bring none of their own. Nil serves none.
 	Effects Effects
 	// OutputCap is how much of the program's output is kept; see StderrCap of
 	// jail.Spec.
 	OutputCap int
+	// Output, if not nil, takes all of the program's output as it comes; see Stderr
+	// of jail.Spec.
+	Output io.Writer
 }
 
 // Satellite is one running artifact. Its methods may be called at any time by
@@ -136,6 +140,7 @@ type invocation struct {
 	id        int64
 	token     [wire.TokenLen]byte
 	caller    context.Context // of Invoke
+	serve     Effects
 	effects   context.Context // made by the first effect, ended with the invocation
 	end       context.CancelFunc
 	deadline  time.Time
@@ -167,7 +172,7 @@ func Launch(ctx context.Context, c Config) (*Satellite, error) {
 		return nil, err
 	}
 	command, err := jail.Start(ctx, jail.Spec{
-		Path: argumentZero, Image: c.Image, Env: env, Files: []*os.File{theirs}, Joined: true, StderrCap: c.OutputCap,
+		Path: argumentZero, Image: c.Image, Env: env, Files: []*os.File{theirs}, Joined: true, StderrCap: c.OutputCap, Stderr: c.Output,
 		Limits: c.Limits, Profile: jail.Satellite,
 	}, c.Jail)
 	_ = theirs.Close()
