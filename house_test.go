@@ -23,9 +23,11 @@ var rooms = []struct {
 }{
 	{"internal/wire", nil},
 	{"prelude", []string{"internal/wire"}},
+	{"internal/tomlfile", nil},
 	{".", nil},
 	{"jail", nil},
-	{"manifest", nil},
+	{"egress", nil},
+	{"manifest", []string{"internal/tomlfile"}},
 	{"source", nil},
 	{"schema", []string{"manifest"}},
 	{"vendorize", []string{"."}},
@@ -35,7 +37,10 @@ var rooms = []struct {
 	{"build", []string{"vendorize", "gen", "jail"}},
 	{"satellite", []string{"internal/wire", "jail"}},
 	{"install", []string{"internal/wire", "jail", "manifest", "source", "schema", "vendorize", "gen", "vet", "build", "satellite"}},
-	{"cmd/loomext", []string{"internal/wire", ".", "jail", "manifest", "source", "schema", "vendorize", "gen", "vet", "build", "satellite", "install"}},
+	{"config", []string{"internal/tomlfile"}},
+	{"broker", []string{"internal/wire", "manifest", "egress", "jail", "config"}},
+	{"host", []string{"internal/wire", "jail", "manifest", "satellite", "install", "config", "broker"}},
+	{"cmd/loomext", []string{"internal/wire", ".", "jail", "manifest", "source", "schema", "vendorize", "gen", "vet", "build", "satellite", "install", "config", "broker", "host"}},
 }
 
 // TestArrowsPointDown holds every import of every room against the list.

@@ -1,30 +1,12 @@
 package manifest
 
-// The bounds on an extension.toml. Each is far above what an honest extension
-// needs and low enough that a hostile one costs its reader next to nothing.
-const (
-	// MaxFile is the size of an extension.toml, in bytes. All tools with full
-	// descriptions fit; positions and values are held in memory twice.
-	MaxFile = 256 << 10
+// The bounds here are far above what an honest extension needs and low enough
+// that a hostile one costs its reader next to nothing. Those on every TOML file
+// are those of the package that reads it.
 
-	// maxDepth is how deep arrays and inline tables nest. The TOML reader
-	// recurses once a level.
-	maxDepth = 16
-
-	// maxKeyParts is how many parts a dotted key has, maxKeyPart how many bytes
-	// one of them. The TOML reader renders the whole path of a key, and of each
-	// table above it, every time it meets one.
-	maxKeyParts = 6
-	maxKeyPart  = 128
-
-	// maxValues is how many keys, values and headers the file holds in all: the
-	// tools' keys ten times over.
-	maxValues = 4_000
-
-	// maxFaults is how many faults are reported. Beyond it a person stops
-	// reading; the first ones are the causes.
-	maxFaults = 100
-)
+// MaxFile is the size of an extension.toml, in bytes. All tools with full
+// descriptions fit; positions and values are held in memory twice.
+const MaxFile = 256 << 10
 
 // The bounds on single values.
 const (
@@ -38,9 +20,6 @@ const (
 	maxToolText      = 4 << 10  // a tool's description is paid for in every request to a model
 	maxPromptSnippet = 400      // one line in a list of tools
 	maxPath          = 200      // every file system and archive format carries it
-	maxEnv           = 128      // longer than any variable in use
-	maxHost          = 253      // DNS
-	maxHostLabel     = 63       // DNS
 	maxHeader        = 64       // longer than any registered header
 	maxFormat        = 128      // a scheme word and a placeholder
 	maxArgument      = 256      // one word of a command prefix

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/gowebpki/jcs"
+
+	"github.com/loomext/loomext/internal/tomlfile"
 )
 
 // Canonical renders a JSON text in its one canonical form (RFC 8785): sorted
@@ -22,11 +24,11 @@ func Canonical(raw []byte) ([]byte, error) {
 		return nil, fmt.Errorf("manifest: canonical JSON: %w", fault)
 	}
 	if n, ok := inexact(v); ok {
-		return nil, fmt.Errorf("manifest: canonical JSON: %s is beyond ±2^53; write it as a string", quote(n))
+		return nil, fmt.Errorf("manifest: canonical JSON: %s is beyond ±2^53; write it as a string", tomlfile.Quote(n))
 	}
 	out, err := jcs.Transform(raw)
 	if err != nil {
-		return nil, fmt.Errorf("manifest: canonical JSON: %s", printable(err.Error()))
+		return nil, fmt.Errorf("manifest: canonical JSON: %s", tomlfile.Printable(err.Error()))
 	}
 	return out, nil
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/loomext/loomext/internal/tomlfile"
 )
 
 // Config is an extension's configuration: the defaults of its [config] table,
@@ -46,7 +48,7 @@ func (c Config) Override(sets map[string]string) (Config, Overrides, error) {
 	for _, key := range slices.Sorted(maps.Keys(sets)) {
 		value, err := c.read(key, sets[key])
 		if err != nil {
-			errs = append(errs, fmt.Errorf("manifest: --set %s: %w", printable(key), err))
+			errs = append(errs, fmt.Errorf("manifest: --set %s: %w", tomlfile.Printable(key), err))
 			continue
 		}
 		typed[key] = value
@@ -62,7 +64,7 @@ func (c Config) Apply(o Overrides) (Config, error) {
 	if len(o) == 0 {
 		return c, nil
 	}
-	v, fault := decodeJSON(o, jsonBounds{maxConfig, maxDepth, maxValues})
+	v, fault := decodeJSON(o, jsonBounds{maxConfig, tomlfile.MaxDepth, tomlfile.MaxValues})
 	if fault != nil {
 		return Config{}, fmt.Errorf("manifest: overrides: %w", fault)
 	}
@@ -81,7 +83,7 @@ func (c Config) Apply(o Overrides) (Config, error) {
 			text = string(raw)
 		}
 		if _, wantsText := c.values[key].(string); isText != wantsText && c.values[key] != nil {
-			return Config{}, fmt.Errorf("manifest: overrides: %s: expected %s; install the extension anew", printable(key), typeName(c.values[key]))
+			return Config{}, fmt.Errorf("manifest: overrides: %s: expected %s; install the extension anew", tomlfile.Printable(key), typeName(c.values[key]))
 		}
 		sets[key] = text
 	}
@@ -107,7 +109,7 @@ func (c Config) with(typed map[string]any) (Config, Overrides, error) {
 func (c Config) read(key, text string) (any, error) {
 	old, known := c.values[key]
 	if !known {
-		fix := choose(key, c.Keys())
+		fix := tomlfile.Choose(key, c.Keys())
 		if len(c.values) == 0 {
 			fix = "the extension has no configuration"
 		}
@@ -128,18 +130,18 @@ func (c Config) read(key, text string) (any, error) {
 	case int64:
 		i, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || i < -maxInteger || i > maxInteger {
-			return nil, fmt.Errorf("expected an integer within ±2^53, found %s; write a whole number", quote(text))
+			return nil, fmt.Errorf("expected an integer within ±2^53, found %s; write a whole number", tomlfile.Quote(text))
 		}
 		return i, nil
 	case float64:
 		f, err := strconv.ParseFloat(text, 64)
 		if err != nil || !json.Valid([]byte(text)) || !(math.Abs(f) <= maxInteger) {
-			return nil, fmt.Errorf("expected a number within ±2^53, found %s; write one like 2.5", quote(text))
+			return nil, fmt.Errorf("expected a number within ±2^53, found %s; write one like 2.5", tomlfile.Quote(text))
 		}
 		return f, nil
 	case bool:
 		if text != "true" && text != "false" {
-			return nil, fmt.Errorf("expected true or false, found %s", quote(text))
+			return nil, fmt.Errorf("expected true or false, found %s", tomlfile.Quote(text))
 		}
 		return text == "true", nil
 	}
@@ -148,7 +150,7 @@ func (c Config) read(key, text string) (any, error) {
 
 // readStructure reads JSON for an array or a table.
 func readStructure(old any, text string) (any, error) {
-	v, fault := decodeJSON([]byte(text), jsonBounds{maxConfig, maxDepth, maxValues})
+	v, fault := decodeJSON([]byte(text), jsonBounds{maxConfig, tomlfile.MaxDepth, tomlfile.MaxValues})
 	if fault != nil {
 		return nil, fmt.Errorf("expected %s as JSON: %w", typeName(old), fault)
 	}
@@ -167,7 +169,7 @@ func plain(v any) (any, error) {
 	switch v := v.(type) {
 	case json.Number:
 		if !exact(v) {
-			return nil, fmt.Errorf("%s is beyond ±2^53; write it as a string", quote(string(v)))
+			return nil, fmt.Errorf("%s is beyond ±2^53; write it as a string", tomlfile.Quote(string(v)))
 		}
 		if i, err := v.Int64(); err == nil {
 			return i, nil
@@ -183,7 +185,7 @@ func plain(v any) (any, error) {
 		}
 	case map[string]any:
 		for key := range v {
-			if name, bad := hidden(key, ""); bad {
+			if name, bad := tomlfile.Hidden(key, ""); bad {
 				return nil, fmt.Errorf("a key holds %s; remove it", name)
 			}
 			item, err := plain(v[key])
@@ -209,7 +211,7 @@ func typeName(v any) string {
 	case []any:
 		return "an array"
 	}
-	return node{value: v}.kind()
+	return tomlfile.Node{Value: v}.Kind()
 }
 
 // newConfig checks the size of a whole configuration.
@@ -225,49 +227,49 @@ func newConfig(values map[string]any) (Config, error) {
 }
 
 // hiddenConfig permits what JSON shows as an escape.
-func hiddenConfig(s string) (string, bool) { return hidden(s, "\n\t") }
+func hiddenConfig(s string) (string, bool) { return tomlfile.Hidden(s, "\n\t") }
 
 // config reads the [config] table.
-func (d *decoder) config(n node) {
-	t, ok := n.value.(table)
+func (d *decoder) config(n tomlfile.Node) {
+	t, ok := n.Value.(tomlfile.Table)
 	if !ok {
-		d.faults.add(n.line, "config", "", "expected a table, found "+n.kind(), "write it under its own [config] line")
+		d.faults.Add(n.Line, "config", "", "expected a table, found "+n.Kind(), "write it under its own [config] line")
 		return
 	}
-	before := len(*d.faults)
+	before := d.faults.Count()
 	values := d.configTable(t, "")
-	if len(*d.faults) > before {
+	if d.faults.Count() > before {
 		return
 	}
 	config, err := newConfig(values)
 	if err != nil {
-		d.faults.add(n.line, "config", "", strings.TrimPrefix(err.Error(), "manifest: "), "make it smaller")
+		d.faults.Add(n.Line, "config", "", strings.TrimPrefix(err.Error(), "manifest: "), "make it smaller")
 		return
 	}
 	d.m.config = config
 }
 
-func (d *decoder) configTable(t table, prefix string) map[string]any {
+func (d *decoder) configTable(t tomlfile.Table, prefix string) map[string]any {
 	values := make(map[string]any, len(t))
-	for _, key := range t.byLine() {
-		n, label := t[key], prefix+printable(key)
-		if name, bad := hidden(key, ""); bad {
-			d.faults.add(n.line, "config", label, "the key holds "+name, "remove it")
+	for _, key := range t.ByLine() {
+		n, label := t[key], prefix+tomlfile.Printable(key)
+		if name, bad := tomlfile.Hidden(key, ""); bad {
+			d.faults.Add(n.Line, "config", label, "the key holds "+name, "remove it")
 		} else if len(key) > maxConfigKey || prefix == "" && !isConfigKey(key) {
-			d.faults.add(n.line, "config", label, "this is no key that --set could name",
-				"write letters, digits, hyphens and underscores, beginning with a letter, at most "+integer(maxConfigKey))
+			d.faults.Add(n.Line, "config", label, "this is no key that --set could name",
+				"write letters, digits, hyphens and underscores, beginning with a letter, at most "+strconv.Itoa(maxConfigKey))
 		}
 		values[key] = d.configValue(n, label)
 	}
 	return values
 }
 
-func (d *decoder) configValue(n node, label string) any {
-	fault := func(msg, fix string) { d.faults.add(n.line, "config", label, msg, fix) }
-	switch v := n.value.(type) {
-	case table:
+func (d *decoder) configValue(n tomlfile.Node, label string) any {
+	fault := func(msg, fix string) { d.faults.Add(n.Line, "config", label, msg, fix) }
+	switch v := n.Value.(type) {
+	case tomlfile.Table:
 		return d.configTable(v, label+".")
-	case list:
+	case tomlfile.List:
 		items := make([]any, len(v))
 		for i, item := range v {
 			items[i] = d.configValue(item, label)
@@ -281,7 +283,7 @@ func (d *decoder) configValue(n node, label string) any {
 		}
 	case int64:
 		if v < -maxInteger || v > maxInteger {
-			fault(integer(v)+" is beyond ±2^53, which JSON does not carry exactly", "write it as a string")
+			fault(strconv.FormatInt(v, 10)+" is beyond ±2^53, which JSON does not carry exactly", "write it as a string")
 		}
 	case float64:
 		if !(math.Abs(v) <= maxInteger) { // NaN is not
@@ -290,7 +292,7 @@ func (d *decoder) configValue(n node, label string) any {
 	case time.Time:
 		fault("a configuration is JSON, which has no dates", "write it as a string")
 	}
-	return n.value
+	return n.Value
 }
 
 func isConfigKey(s string) bool {

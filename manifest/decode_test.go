@@ -3,6 +3,7 @@ package manifest
 import (
 	"bytes"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -162,7 +163,7 @@ func TestBounds(t *testing.T) {
 		}
 		return b.String()
 	}
-	id := func(i int) string { return integer(int64(i)) }
+	id := func(i int) string { return strconv.Itoa(i) }
 	tests := map[string]struct {
 		text, says string
 	}{

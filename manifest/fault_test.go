@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/loomext/loomext/internal/tomlfile"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected output under testdata")
@@ -101,29 +103,12 @@ func TestFaultsAreErrors(t *testing.T) {
 	}
 }
 
-func TestTooManyFaultsAreCut(t *testing.T) {
-	text := "[extension]\n" + strings.Repeat("x", 1) + " = 1\n"
-	for i := range 2 * maxFaults {
-		text += "k" + integer(int64(i)) + " = 1\n"
-	}
-	_, err := Decode([]byte(text), base)
-	var faults Faults
-	if !errors.As(err, &faults) || len(faults) != maxFaults {
-		t.Fatalf("%d faults, want %d", len(faults), maxFaults)
-	}
-	if last := faults[maxFaults-1]; !strings.Contains(last.Msg, "more faults") {
-		t.Errorf("the last fault does not say that there are more: %v", last)
-	}
-}
-
 func TestForeignTextIsEscaped(t *testing.T) {
 	_, err := Decode([]byte("[extension]\nname = \"\\u001b[2J\"\n\"\\u001b]0;x\" = 1\n[\"\\u202e\"]\nx = 1\n"), base)
 	if err == nil {
 		t.Fatal("no faults")
 	}
-	for _, r := range err.Error() {
-		if r != '\n' && isHidden(r) {
-			t.Fatalf("%U in %q", r, err.Error())
-		}
+	if name, found := tomlfile.Hidden(err.Error(), "\n"); found {
+		t.Fatalf("%s in %q", name, err.Error())
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"github.com/loomext/loomext/internal/tomlfile"
 )
 
 // jsonBounds limits a JSON text before anything recurses over it.
@@ -35,7 +37,7 @@ func decodeJSON(raw []byte, b jsonBounds) (any, *jsonFault) {
 	if len(raw) > b.bytes {
 		return nil, &jsonFault{Msg: fmt.Sprintf("the text has %d bytes, the bound is %d", len(raw), b.bytes)}
 	}
-	if line, bad := invalidUTF8(raw); bad {
+	if line, bad := tomlfile.InvalidUTF8(raw); bad {
 		return nil, &jsonFault{Msg: fmt.Sprintf("line %d is not UTF-8", line)}
 	}
 	if err := json.Unmarshal(raw, new(json.RawMessage)); err != nil {
@@ -56,9 +58,9 @@ func syntaxJSON(raw []byte, err error) string {
 	if !errors.As(err, &syntax) {
 		return "not JSON: " + err.Error()
 	}
-	before := raw[:clamp(int(syntax.Offset), 0, len(raw))]
+	before := raw[:max(0, min(int(syntax.Offset), len(raw)))]
 	line := 1 + bytes.Count(before, []byte("\n"))
-	return fmt.Sprintf("not JSON: line %d: %s", line, printable(syntax.Error()))
+	return fmt.Sprintf("not JSON: line %d: %s", line, tomlfile.Printable(syntax.Error()))
 }
 
 type jsonReader struct {
@@ -87,7 +89,7 @@ func (r *jsonReader) value() (any, *jsonFault) {
 		return r.array()
 	case json.Number:
 		if !modest(t) {
-			return nil, &jsonFault{Msg: "the number " + quote(string(t)) + " is too long or too large"}
+			return nil, &jsonFault{Msg: "the number " + tomlfile.Quote(string(t)) + " is too long or too large"}
 		}
 		return t, nil
 	default:
@@ -142,7 +144,7 @@ func unexpected(err error) *jsonFault {
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
-	return &jsonFault{Msg: "not JSON: " + printable(err.Error())}
+	return &jsonFault{Msg: "not JSON: " + tomlfile.Printable(err.Error())}
 }
 
 // modest reports whether a number can be computed with exactly at little cost.

@@ -20,7 +20,8 @@
 //   - Two files with the same meaning have the same revision; the order of
 //     tables, keys and list entries, and every default left out, mean nothing.
 //   - Decoding is total and bounded: any bytes give a Manifest or Faults, in
-//     time and memory limited by the constants in bounds.go.
+//     time and memory limited by the constants in bounds.go and those of the
+//     reader of TOML files.
 package manifest
 
 import (

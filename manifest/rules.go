@@ -6,9 +6,14 @@ import (
 
 	"github.com/github/go-spdx/v2/spdxexp"
 	"golang.org/x/mod/semver"
+
+	"github.com/loomext/loomext/internal/tomlfile"
 )
 
-var nameWord = word{"a name", "lower-case letters, digits and single underscores, beginning with a letter", MaxName, IsName}
+var nameWord = tomlfile.Word{
+	What: "a name", Rule: "lower-case letters, digits and single underscores, beginning with a letter",
+	Bound: MaxName, Is: IsName,
+}
 
 // IsName reports whether s is [a-z][a-z0-9_]* without a double underscore: harnesses join names
 // with one.
@@ -25,19 +30,10 @@ func IsName(s string) bool {
 	return true
 }
 
-var envWord = word{"the name of an environment variable", "upper-case letters, digits and underscores, not beginning with a digit", maxEnv, isEnv}
-
-func isEnv(s string) bool {
-	for i := range len(s) {
-		c := s[i]
-		if (c < 'A' || c > 'Z') && c != '_' && (i == 0 || c < '0' || c > '9') {
-			return false
-		}
-	}
-	return s != ""
+var headerWord = tomlfile.Word{
+	What: "a header's name", Rule: "letters, digits and hyphens",
+	Bound: maxHeader, Is: isHeader,
 }
-
-var headerWord = word{"a header's name", "letters, digits and hyphens", maxHeader, isHeader}
 
 // isHeader is the token of RFC 9110.
 func isHeader(s string) bool {
@@ -83,80 +79,8 @@ func isPath(s string) bool {
 	return true
 }
 
-// isProgram is a program's name, or an absolute path in its shortest form.
-func isProgram(s string) bool {
-	if strings.ContainsAny(s, `\ `) || strings.HasPrefix(s, "-") {
-		return false
-	}
-	return !strings.Contains(s, "/") && s != "." && s != ".." || path.IsAbs(s) && s != "/" && path.Clean(s) == s
-}
-
-// hostFault says what keeps s from being an exact host name. A name needs a dot:
-// a single label is looked up in whatever domain the machine is in.
-func hostFault(s string) (msg, fix string, bad bool) {
-	q := quote(s)
-	labels := strings.Split(s, ".")
-	last := labels[len(labels)-1]
-	switch {
-	case strings.Contains(s, "://") || strings.Contains(s, "/"):
-		return q + " is a URL or a path", "write the host's name alone", true
-	case strings.Contains(s, "*"):
-		return q + " holds a wildcard", "name each host", true
-	case strings.HasPrefix(s, "[") || strings.Count(s, ":") > 1:
-		return q + " is an address", "write the host's name", true
-	case strings.Contains(s, ":"):
-		return q + " holds a port", "write the name alone; requests go to port 443", true
-	case len(s) > 1 && last == "":
-		return q + " ends in a dot", "leave the last dot out", true
-	case s != strings.ToLower(s):
-		return q + " is not in lower case", "write " + quote(strings.ToLower(s)), true
-	case isNumeric(last):
-		return q + " is an address, or is taken for one", "write the host's name", true
-	case last == "localhost":
-		return q + " is this machine", "name a public host", true
-	case len(s) > maxHost:
-		return q + " is too long for a host name", "write at most " + integer(maxHost) + " bytes", true
-	}
-	for _, label := range labels {
-		if !isLabel(label) {
-			return q + " is not a host name: " + quote(label) + " is no label of one",
-				"write letters, digits and hyphens between the dots, at most 63", true
-		}
-	}
-	if len(labels) == 1 {
-		return q + " has no dot, so it names no public host", "write the full name", true
-	}
-	return "", "", false
-}
-
-func isLabel(s string) bool {
-	if s == "" || len(s) > maxHostLabel || s[0] == '-' || s[len(s)-1] == '-' {
-		return false
-	}
-	for i := range len(s) {
-		c := s[i]
-		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' {
-			return false
-		}
-	}
-	return true
-}
-
-// isNumeric is true for a last label that URL parsers take for the end of an
-// IPv4 address: all digits, or hexadecimal after 0x.
-func isNumeric(label string) bool {
-	digits, hex := strings.CutPrefix(label, "0x")
-	for i := range len(digits) {
-		c := digits[i]
-		if (c < '0' || c > '9') && (!hex || c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return label != ""
-}
-
-func (s section) version(n node) string {
-	v, ok := s.text(n, "version", maxVersion, "")
+func (s section) version(n tomlfile.Node) string {
+	v, ok := s.Text(n, "version", maxVersion, "")
 	if !ok {
 		return ""
 	}
@@ -164,21 +88,21 @@ func (s section) version(n node) string {
 	if !semver.IsValid(full) || semver.Canonical(full)+semver.Build(full) != full {
 		fix := `write three numbers, like "1.2.0"`
 		if strings.HasPrefix(v, "v") && semver.IsValid(v) {
-			fix = "write " + quote(v[1:])
+			fix = "write " + tomlfile.Quote(v[1:])
 		}
-		s.fault(n, "version", quote(v)+" is not a SemVer version", fix)
+		s.Fault(n, "version", tomlfile.Quote(v)+" is not a SemVer version", fix)
 		return ""
 	}
 	return v
 }
 
-func (s section) license(n node) string {
-	v, ok := s.text(n, "license", maxLicense, "")
+func (s section) license(n tomlfile.Node) string {
+	v, ok := s.Text(n, "license", maxLicense, "")
 	if !ok {
 		return ""
 	}
 	if !isLicense(v) {
-		s.fault(n, "license", quote(v)+" is not an SPDX license expression",
+		s.Fault(n, "license", tomlfile.Quote(v)+" is not an SPDX license expression",
 			`write one like "MIT", "Apache-2.0" or "MIT OR Apache-2.0"; "LicenseRef-…" names any other license`)
 		return ""
 	}

@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/loomext/loomext/internal/tomlfile"
 )
 
 // Dialect is the one dialect of JSON Schema that tools are written in.
@@ -35,7 +38,7 @@ func (f SchemaFault) Error() string {
 	if f.Pointer == "" {
 		return f.Msg
 	}
-	return printable(f.Pointer) + ": " + f.Msg
+	return tomlfile.Printable(f.Pointer) + ": " + f.Msg
 }
 
 // SchemaFaults are all faults of one schema.
@@ -83,7 +86,7 @@ func CompileSchema(raw []byte) (*Schema, error) {
 func hiddenFaults(v any, at []string) SchemaFaults {
 	var faults SchemaFaults
 	judge := func(what, text string) {
-		if name, found := hidden(text, "\n\t"); found {
+		if name, found := tomlfile.Hidden(text, "\n\t"); found {
 			faults = append(faults, SchemaFault{pointer(at), what + " holds " + name + "; leave it out, or write it as an escape of the pattern's own in a pattern"})
 		}
 	}
@@ -92,7 +95,7 @@ func hiddenFaults(v any, at []string) SchemaFaults {
 		judge("the text", v)
 	case []any:
 		for i, item := range v {
-			faults = append(faults, hiddenFaults(item, append(at, integer(int64(i))))...)
+			faults = append(faults, hiddenFaults(item, append(at, strconv.Itoa(i)))...)
 		}
 	case map[string]any:
 		for key, item := range v {
@@ -113,7 +116,7 @@ func compileSchema(raw []byte) (*Schema, SchemaFaults) {
 		return nil, SchemaFaults{{"", "a tool's schema is an object"}}
 	}
 	if faults := hiddenFaults(root, nil); len(faults) > 0 {
-		return nil, faults.tidy(maxFaults)
+		return nil, faults.tidy(tomlfile.MaxFaults)
 	}
 	if faults := dialectFaults(root); len(faults) > 0 {
 		return nil, faults
@@ -124,16 +127,16 @@ func compileSchema(raw []byte) (*Schema, SchemaFaults) {
 		return nil, SchemaFaults{{"", "the dialect's own schema is not there: " + err.Error()}}
 	}
 	if err := meta.Validate(root); err != nil {
-		return nil, explain(err, nil).tidy(maxFaults)
+		return nil, explain(err, nil).tidy(tomlfile.MaxFaults)
 	}
 	shape, faults := survey(root)
 	if len(faults) > 0 {
-		return nil, faults.tidy(maxFaults)
+		return nil, faults.tidy(tomlfile.MaxFaults)
 	}
 	m := &meter{most: maxWork}
 	compiled, err := compileMetered(root, shape, m)
 	if err != nil {
-		return nil, SchemaFaults{{"", "the schema does not compile: " + printable(err.Error())}}
+		return nil, SchemaFaults{{"", "the schema does not compile: " + tomlfile.Printable(err.Error())}}
 	}
 	return &Schema{root: compiled, meter: m, shape: shape}, nil
 }

@@ -10,6 +10,8 @@ import (
 	"strconv"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/loomext/loomext/internal/tomlfile"
 )
 
 // A schema of a few hundred bytes can ask for 2^64 comparisons: two subschemas
@@ -208,15 +210,15 @@ func compilePattern(text string) (*pattern, error) {
 	parsed, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
 		return nil, fmt.Errorf("%s is not a regular expression that can be run here (RE2, without look-around and back-references): %s",
-			quote(text), printable(err.Error()))
+			tomlfile.Quote(text), tomlfile.Printable(err.Error()))
 	}
 	size := instructions(parsed)
 	if size > maxPattern {
-		return nil, fmt.Errorf("%s is too large a regular expression", quote(text))
+		return nil, fmt.Errorf("%s is too large a regular expression", tomlfile.Quote(text))
 	}
 	re, err := regexp.Compile(text)
 	if err != nil {
-		return nil, fmt.Errorf("%s is not a regular expression: %s", quote(text), printable(err.Error()))
+		return nil, fmt.Errorf("%s is not a regular expression: %s", tomlfile.Quote(text), tomlfile.Printable(err.Error()))
 	}
 	return &pattern{re: re, size: size}, nil
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"golang.org/x/text/message"
+
+	"github.com/loomext/loomext/internal/tomlfile"
 )
 
 // noText is the part of the validator's error interface that nobody here reads.
@@ -26,7 +28,7 @@ func (noText) LocalizedString(*message.Printer) string { return "" }
 func explain(err error, s *shape) SchemaFaults {
 	var failed *jsonschema.ValidationError
 	if !errors.As(err, &failed) {
-		return SchemaFaults{{"", printable(err.Error())}}
+		return SchemaFaults{{"", tomlfile.Printable(err.Error())}}
 	}
 	e := explainer{shape: s}
 	e.walk(failed)
@@ -50,11 +52,11 @@ func (e *explainer) walk(v *jsonschema.ValidationError) {
 	switch k := v.ErrorKind.(type) {
 	case *kind.Required:
 		for _, name := range k.Missing {
-			e.add(at, "the property "+quote(name)+" is missing")
+			e.add(at, "the property "+tomlfile.Quote(name)+" is missing")
 		}
 	case *kind.DependentRequired:
 		for _, name := range k.Missing {
-			e.add(at, "the property "+quote(name)+" is missing; it goes with "+quote(k.Prop))
+			e.add(at, "the property "+tomlfile.Quote(name)+" is missing; it goes with "+tomlfile.Quote(k.Prop))
 		}
 	case *kind.AdditionalProperties:
 		for _, name := range k.Properties {
@@ -69,9 +71,9 @@ func (e *explainer) walk(v *jsonschema.ValidationError) {
 		}
 		e.add(at, "fits none of the allowed forms"+e.forms(v))
 	case nameFault:
-		e.add(at, "the property name "+quote(k.property)+" is not allowed: "+summary(explain(k.cause, nil)))
+		e.add(at, "the property name "+tomlfile.Quote(k.property)+" is not allowed: "+summary(explain(k.cause, nil)))
 	case *kind.PropertyNames:
-		e.add(at, "the property name "+quote(k.Property)+" is not allowed"+e.forms(v))
+		e.add(at, "the property name "+tomlfile.Quote(k.Property)+" is not allowed"+e.forms(v))
 	default:
 		if msg := sentence(v.ErrorKind); msg != "" {
 			e.add(at, msg)
@@ -99,8 +101,8 @@ func (e *explainer) meant(schemaURL, name string) string {
 		names = append(names, known)
 	}
 	slices.Sort(names)
-	if near, ok := nearest(name, names); ok {
-		return "; did you mean " + quote(near) + "?"
+	if near, ok := tomlfile.Nearest(name, names); ok {
+		return "; did you mean " + tomlfile.Quote(near) + "?"
 	}
 	return ""
 }
@@ -177,7 +179,7 @@ func sentence(k jsonschema.ErrorKind) string {
 	case *kind.MaxLength:
 		return "has " + count(k.Got, "character") + ", may have at most " + strconv.Itoa(k.Want)
 	case *kind.Pattern:
-		return quote(k.Got) + " does not match the pattern " + quote(k.Want)
+		return tomlfile.Quote(k.Got) + " does not match the pattern " + tomlfile.Quote(k.Want)
 	case *kind.Minimum:
 		return number(k.Got) + " is less than the minimum " + number(k.Want)
 	case *kind.Maximum:
@@ -239,8 +241,8 @@ func oneOf(got any, want []any) string {
 	}
 	msg := "expected one of " + strings.Join(shown, ", ") + ", found " + render(got)
 	if s, ok := got.(string); ok {
-		if near, ok := nearest(s, words); ok {
-			msg += "; did you mean " + quote(near) + "?"
+		if near, ok := tomlfile.Nearest(s, words); ok {
+			msg += "; did you mean " + tomlfile.Quote(near) + "?"
 		}
 	}
 	return msg
@@ -250,9 +252,9 @@ func oneOf(got any, want []any) string {
 func render(v any) string {
 	switch v := v.(type) {
 	case string:
-		return quote(v)
+		return tomlfile.Quote(v)
 	case json.Number:
-		return printable(string(v))
+		return tomlfile.Printable(string(v))
 	case bool:
 		return strconv.FormatBool(v)
 	case nil:
@@ -262,7 +264,7 @@ func render(v any) string {
 	if err != nil {
 		return "a value"
 	}
-	return printable(string(raw))
+	return tomlfile.Printable(string(raw))
 }
 
 // number shows an exact fraction as a decimal.

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/loomext/loomext/internal/tomlfile"
 )
 
 // shape is a schema as a graph: its subschemas, and which of them apply to the
@@ -177,9 +179,9 @@ func (w *surveyor) required(s *sub) {
 		if _, there := properties[name]; there {
 			continue
 		}
-		msg := quote(name) + " is required, but no such property is allowed"
-		if near, ok := nearest(name, slices.Sorted(maps.Keys(properties))); ok {
-			msg += "; did you mean " + quote(near) + "?"
+		msg := tomlfile.Quote(name) + " is required, but no such property is allowed"
+		if near, ok := tomlfile.Nearest(name, slices.Sorted(maps.Keys(properties))); ok {
+			msg += "; did you mean " + tomlfile.Quote(near) + "?"
 		}
 		w.fault(s.pointer+"/required/"+strconv.Itoa(i), msg)
 	}
@@ -188,7 +190,7 @@ func (w *surveyor) required(s *sub) {
 func (w *surveyor) keyword(s *sub, key string, value any) {
 	at := s.pointer + "/" + escapePointer(key)
 	if instead, refused := refusedKeywords[key]; refused {
-		w.fault(at, quote(key)+" has no place in a tool's schema; "+instead)
+		w.fault(at, tomlfile.Quote(key)+" has no place in a tool's schema; "+instead)
 		return
 	}
 	switch key {
@@ -197,7 +199,7 @@ func (w *surveyor) keyword(s *sub, key string, value any) {
 	case "$anchor":
 		name, _ := value.(string)
 		if w.shape.anchors[name] != nil {
-			w.fault(at, "another $anchor is "+quote(name)+"; name each once")
+			w.fault(at, "another $anchor is "+tomlfile.Quote(name)+"; name each once")
 		}
 		w.shape.anchors[name] = s
 	case "$id", "$schema":
@@ -222,8 +224,8 @@ func (w *surveyor) keyword(s *sub, key string, value any) {
 		return
 	}
 	if !slices.Contains(otherKeywords, key) && !slices.Contains(annotations, key) {
-		if near, ok := nearest(key, knownKeywords); ok && distance(fold(key), fold(near)) <= 2 {
-			w.fault(at, "there is no keyword "+quote(key)+"; did you mean "+quote(near)+"?")
+		if near, ok := tomlfile.Nearest(key, knownKeywords); ok && tomlfile.Slips(key, near) <= 2 {
+			w.fault(at, "there is no keyword "+tomlfile.Quote(key)+"; did you mean "+tomlfile.Quote(near)+"?")
 		}
 	}
 }
@@ -286,12 +288,12 @@ func (w *surveyor) resolve(s *sub) {
 	at := s.pointer + "/$ref"
 	fragment, local := strings.CutPrefix(s.ref, "#")
 	if !local {
-		w.fault(at, quote(s.ref)+" is outside of this file; copy what it names under $defs")
+		w.fault(at, tomlfile.Quote(s.ref)+" is outside of this file; copy what it names under $defs")
 		return
 	}
 	decoded, err := url.PathUnescape(fragment)
 	if _, malformed := url.Parse(s.ref); err != nil || malformed != nil {
-		w.fault(at, quote(s.ref)+" is not a URI reference; write unusual characters as %XX")
+		w.fault(at, tomlfile.Quote(s.ref)+" is not a URI reference; write unusual characters as %XX")
 		return
 	}
 	target := w.shape.subs[decoded]
@@ -300,11 +302,11 @@ func (w *surveyor) resolve(s *sub) {
 	}
 	switch {
 	case target != nil && target.names:
-		w.fault(at, quote(s.ref)+" leads into a propertyNames; put the schema under $defs")
+		w.fault(at, tomlfile.Quote(s.ref)+" leads into a propertyNames; put the schema under $defs")
 	case target != nil:
 		s.same = append(s.same, target)
 	case !w.shape.booleans[decoded]:
-		w.fault(at, quote(s.ref)+" names no subschema of this file")
+		w.fault(at, tomlfile.Quote(s.ref)+" names no subschema of this file")
 	}
 }
 

@@ -5,30 +5,34 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/loomext/loomext/internal/tomlfile"
 )
 
-func (d *decoder) net(n node) {
-	s, ok := open("net", n, d.faults)
+func (d *decoder) net(n tomlfile.Node) {
+	s, ok := d.open("net", n)
 	if !ok {
 		return
 	}
 	net := &Net{MaxResponseBytes: DefaultMaxResponseBytes, RequestsPerCall: DefaultRequestsPerCall}
-	if n, ok := s.need("hosts", `["api.example.com"]`); ok {
-		net.Hosts = s.hosts(n)
+	if n, ok := s.Need("hosts", `["api.example.com"]`); ok {
+		if items, ok := s.Some(n, "hosts", maxHosts, "host names"); ok {
+			net.Hosts = s.Hosts(items, "hosts")
+		}
 	}
-	if n, ok := s.need("methods", `["GET"]`); ok {
+	if n, ok := s.Need("methods", `["GET"]`); ok {
 		net.Methods = s.methods(n)
 	}
-	if n, ok := s.get("max_response_bytes"); ok {
-		net.MaxResponseBytes, _ = s.number(n, "max_response_bytes", 1, maxInteger)
+	if n, ok := s.Get("max_response_bytes"); ok {
+		net.MaxResponseBytes, _ = s.Number(n, "max_response_bytes", 1, maxInteger)
 	}
-	if n, ok := s.get("requests_per_call"); ok {
-		calls, _ := s.number(n, "requests_per_call", 1, 1<<31-1)
+	if n, ok := s.Get("requests_per_call"); ok {
+		calls, _ := s.Number(n, "requests_per_call", 1, 1<<31-1)
 		net.RequestsPerCall = int(calls)
 	}
-	for _, item := range d.each("net.secret", s.values) {
+	for _, item := range d.faults.Each("net.secret", s.Values) {
 		if len(net.Secrets) == maxSecrets {
-			d.faults.add(item.line, "net.secret", "", fmt.Sprintf("there are more than %d secrets", maxSecrets), "name fewer")
+			d.faults.Add(item.Line, "net.secret", "", fmt.Sprintf("there are more than %d secrets", maxSecrets), "name fewer")
 			break
 		}
 		if secret, ok := d.secret(item, net); ok {
@@ -41,41 +45,20 @@ func (d *decoder) net(n node) {
 	d.m.net = net
 }
 
-func (s section) hosts(n node) []string {
-	items, ok := s.some(n, "hosts", maxHosts, "host names")
-	if !ok {
-		return nil
-	}
-	var hosts []string
-	for _, item := range items {
-		host, ok := s.text(item, "hosts", 2*maxHost, "")
-		if !ok {
-			continue
-		}
-		if msg, fix, bad := hostFault(host); bad {
-			s.fault(item, "hosts", msg, fix)
-		} else if s.distinct(item, "hosts", host, hosts) {
-			hosts = append(hosts, host)
-		}
-	}
-	slices.Sort(hosts)
-	return hosts
-}
-
-func (s section) methods(n node) []string {
-	items, ok := s.some(n, "methods", len(methods), "methods")
+func (s section) methods(n tomlfile.Node) []string {
+	items, ok := s.Some(n, "methods", len(methods), "methods")
 	if !ok {
 		return nil
 	}
 	var asked []string
 	for _, item := range items {
-		method, ok := s.text(item, "methods", MaxName, "")
+		method, ok := s.Text(item, "methods", MaxName, "")
 		if !ok {
 			continue
 		}
 		if !slices.Contains(methods, method) {
-			s.fault(item, "methods", "there is no method "+quote(method), choose(method, methods))
-		} else if s.distinct(item, "methods", method, asked) {
+			s.Fault(item, "methods", "there is no method "+tomlfile.Quote(method), tomlfile.Choose(method, methods))
+		} else if s.Distinct(item, "methods", method, asked) {
 			asked = append(asked, method)
 		}
 	}
@@ -83,81 +66,71 @@ func (s section) methods(n node) []string {
 	return asked
 }
 
-// some reads an array that must not be empty.
-func (s section) some(n node, key string, bound int, of string) (list, bool) {
-	items, ok := s.array(n, key, bound, of)
-	if ok && len(items) == 0 {
-		s.fault(n, key, "the array is empty", "name what is needed")
-		return nil, false
-	}
-	return items, ok
-}
-
-func (d *decoder) secret(n node, net *Net) (Secret, bool) {
-	before := len(*d.faults)
-	s, ok := open("net.secret", n, d.faults)
+func (d *decoder) secret(n tomlfile.Node, net *Net) (Secret, bool) {
+	before := d.faults.Count()
+	s, ok := d.open("net.secret", n)
 	if !ok {
 		return Secret{}, false
 	}
 	secret := Secret{Format: "{}"}
-	if n, ok := s.need("env", `"API_KEY"`); ok {
-		secret.Env, _ = s.word(n, "env", envWord)
+	if n, ok := s.Need("env", `"API_KEY"`); ok {
+		secret.Env, _ = s.Word(n, "env", tomlfile.Variable)
 	}
-	if n, ok := s.need("host", `"api.example.com"`); ok {
-		secret.Host, ok = s.text(n, "host", 2*maxHost, "")
+	if n, ok := s.Need("host", `"api.example.com"`); ok {
+		secret.Host, ok = s.Text(n, "host", 2*tomlfile.MaxHost, "")
 		if ok && len(net.Hosts) > 0 && !slices.Contains(net.Hosts, secret.Host) {
-			s.fault(n, "host", quote(secret.Host)+" is not one of hosts", choose(secret.Host, net.Hosts))
+			s.Fault(n, "host", tomlfile.Quote(secret.Host)+" is not one of hosts", tomlfile.Choose(secret.Host, net.Hosts))
 		}
 	}
-	if n, ok := s.need("header", `"Authorization"`); ok {
-		secret.Header, ok = s.word(n, "header", headerWord)
+	if n, ok := s.Need("header", `"Authorization"`); ok {
+		secret.Header, ok = s.Word(n, "header", headerWord)
 		if why, reserved := reservedHeader(secret.Header); ok && reserved {
-			s.fault(n, "header", "a secret cannot travel in "+quote(secret.Header)+": "+why, "use the header that the service documents")
+			s.Fault(n, "header", "a secret cannot travel in "+tomlfile.Quote(secret.Header)+": "+why, "use the header that the service documents")
 		}
 	}
-	if n, ok := s.get("format"); ok {
-		secret.Format, ok = s.text(n, "format", maxFormat, "")
+	if n, ok := s.Get("format"); ok {
+		secret.Format, ok = s.Text(n, "format", maxFormat, "")
 		if ok {
 			s.format(n, secret.Format)
 		}
 	}
 	for _, other := range net.Secrets {
 		if other.Host == secret.Host && strings.EqualFold(other.Header, secret.Header) {
-			s.faults.add(s.line, s.name, "", "another secret fills "+quote(secret.Header)+" for "+quote(secret.Host), "send one of them")
+			d.faults.Add(s.Line, s.Name, "", "another secret fills "+tomlfile.Quote(secret.Header)+" for "+tomlfile.Quote(secret.Host), "send one of them")
 		}
 	}
-	return secret, len(*d.faults) == before
+	return secret, d.faults.Count() == before
 }
 
 // format checks a header value with its one placeholder.
-func (s section) format(n node, v string) {
+func (s section) format(n tomlfile.Node, v string) {
 	if strings.Count(v, "{}") != 1 || strings.Count(v, "{") != 1 || strings.Count(v, "}") != 1 {
-		s.fault(n, "format", quote(v)+" has not exactly one {}", `write it once where the secret goes, like "Bearer {}"`)
+		s.Fault(n, "format", tomlfile.Quote(v)+" has not exactly one {}", `write it once where the secret goes, like "Bearer {}"`)
 	}
 	if strings.TrimSpace(v) != v || strings.IndexFunc(v, func(r rune) bool { return r > '~' }) >= 0 {
-		s.fault(n, "format", quote(v)+" is no header value", "write ASCII without space at the ends")
+		s.Fault(n, "format", tomlfile.Quote(v)+" is no header value", "write ASCII without space at the ends")
 	}
 }
 
-func (d *decoder) proc(n node) {
-	s, ok := open("proc", n, d.faults)
+func (d *decoder) proc(n tomlfile.Node) {
+	s, ok := d.open("proc", n)
 	if !ok {
 		return
 	}
 	proc := &Proc{}
 	d.m.proc = proc
-	n, ok = s.need("commands", `[["go", "vet"]]`)
+	n, ok = s.Need("commands", `[["go", "vet"]]`)
 	if !ok {
 		return
 	}
-	items, ok := s.some(n, "commands", maxCommands, "arrays of words")
+	items, ok := s.Some(n, "commands", maxCommands, "arrays of words")
 	if !ok {
 		return
 	}
 	for _, item := range items {
-		if argv, ok := s.argv(item); ok {
+		if argv, ok := s.Argv(item, "commands", maxCommandWords, maxArgument); ok {
 			if slices.ContainsFunc(proc.Commands, func(c []string) bool { return slices.Equal(c, argv) }) {
-				s.fault(item, "commands", "this command is named twice", "name it once")
+				s.Fault(item, "commands", "this command is named twice", "name it once")
 			}
 			proc.Commands = append(proc.Commands, argv)
 		}
@@ -165,37 +138,13 @@ func (d *decoder) proc(n node) {
 	slices.SortFunc(proc.Commands, slices.Compare)
 }
 
-// argv reads one command prefix. Only the exact words will match, so each is
-// kept as it is. The first is the name of a program or an absolute path; a
-// relative path would mean another program in another directory.
-func (s section) argv(n node) ([]string, bool) {
-	items, ok := s.some(n, "commands", maxCommandWords, "words")
-	if !ok {
-		return nil, false
-	}
-	argv := make([]string, 0, len(items))
-	for i, item := range items {
-		word, ok := s.text(item, "commands", maxArgument, "")
-		if !ok {
-			return nil, false
-		}
-		if i == 0 && !isProgram(word) {
-			s.fault(item, "commands", quote(word)+" is neither the name of a program nor an absolute path to one",
-				`write each word by itself, like ["go", "vet"]`)
-			return nil, false
-		}
-		argv = append(argv, word)
-	}
-	return argv, true
-}
-
-func (d *decoder) limits(n node) {
-	s, ok := open("limits", n, d.faults)
+func (d *decoder) limits(n tomlfile.Node) {
+	s, ok := d.open("limits", n)
 	if !ok {
 		return
 	}
-	if n, ok := s.get("memory_mb"); ok {
-		mb, _ := s.number(n, "memory_mb", minMemoryMB, maxMemoryMB)
+	if n, ok := s.Get("memory_mb"); ok {
+		mb, _ := s.Number(n, "memory_mb", minMemoryMB, maxMemoryMB)
 		d.m.limits.MemoryMB = int(mb)
 	}
 }

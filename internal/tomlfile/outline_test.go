@@ -1,4 +1,4 @@
-package manifest
+package tomlfile
 
 import (
 	"maps"
@@ -9,14 +9,14 @@ import (
 )
 
 // places lists every key and array item of a node with its line.
-func places(n node, path string, into map[string]int) {
-	into[path] = n.line
-	switch v := n.value.(type) {
-	case table:
+func places(n Node, path string, into map[string]int) {
+	into[path] = n.Line
+	switch v := n.Value.(type) {
+	case Table:
 		for key, item := range v {
 			places(item, path+"/"+key, into)
 		}
-	case list:
+	case List:
 		for i, item := range v {
 			places(item, path+"/"+strconv.Itoa(i), into)
 		}
@@ -78,12 +78,12 @@ func TestLines(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			root, faults, ok := parse([]byte(test.text))
+			root, r, ok := plain.Parse([]byte(test.text))
 			if !ok {
-				t.Fatal(faults)
+				t.Fatal(r.Faults())
 			}
 			got := map[string]int{}
-			places(root, "", got)
+			places(Node{Value: root}, "", got)
 			delete(got, "")
 			if !maps.Equal(got, test.want) {
 				for _, key := range slices.Sorted(maps.Keys(got)) {
@@ -109,9 +109,9 @@ func TestParseRefuses(t *testing.T) {
 		"long keys in an array":    {"a = [1,\n{" + strings.Repeat("a.", 100_000) + "a = 1}]", 2, "dotted"},
 		"a long key":               {"a = 1\n" + strings.Repeat("k", 100_000) + " = 1", 2, "the bound is 128"},
 		"a long key in quotes":     {"[\"" + strings.Repeat("k", 100_000) + "\"]", 1, "the bound is 128"},
-		"many keys":                {strings.Repeat("[[a]]\n", maxValues+1), maxValues, "more than"},
-		"many values":              {"a = [" + strings.Repeat("1,", maxValues+1) + "]", 1, "more than"},
-		"a large file":             {strings.Repeat("#", MaxFile+1), 1, "bound"},
+		"many keys":                {strings.Repeat("[[a]]\n", MaxValues+1), MaxValues, "more than"},
+		"many values":              {"a = [" + strings.Repeat("1,", MaxValues+1) + "]", 1, "more than"},
+		"a large file":             {strings.Repeat("#", plain.MaxBytes+1), 1, "bound"},
 		"another encoding":         {"a = 1\nb = \"\xff\"\n", 2, "UTF-8"},
 		"UTF-16":                   {"\xff\xfea\x00", 1, "UTF-8"},
 		"a zero byte":              {"a = 1\n\x00", 2, "not TOML"},
@@ -142,7 +142,8 @@ func TestParseRefuses(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, faults, ok := parse([]byte(test.text))
+			_, r, ok := plain.Parse([]byte(test.text))
+			faults := r.Faults()
 			if ok || len(faults) == 0 {
 				t.Fatal("it was taken")
 			}

@@ -1,4 +1,4 @@
-package manifest
+package tomlfile
 
 import (
 	"fmt"
@@ -59,8 +59,8 @@ func (o *outliner) comment() {
 		rest = rest[:i]
 	}
 	o.at += len(rest)
-	if r, bad := hidden(rest, "\t"); bad {
-		o.faults.add(o.line, "", "", "this comment holds "+r, "remove it: the file must read as what it is")
+	if r, bad := Hidden(rest, "\t"); bad {
+		o.reading.Add(o.line, "", "", "this comment holds "+r, "remove it: the file must read as what it is")
 	}
 }
 
@@ -138,8 +138,8 @@ func (o *outliner) value(depth int) *mark {
 	m := &mark{line: o.line}
 	switch c := o.peek(); {
 	case c == '[' || c == '{':
-		if depth > maxDepth {
-			o.fatal(o.line, "", "", fmt.Sprintf("values nest more than %d deep", maxDepth), "write a flatter value")
+		if depth > MaxDepth {
+			o.fatal(o.line, "", "", fmt.Sprintf("values nest more than %d deep", MaxDepth), "write a flatter value")
 			o.stop = true
 			return m
 		}

@@ -1,4 +1,4 @@
-package manifest
+package tomlfile
 
 import (
 	"fmt"
@@ -47,8 +47,8 @@ type outliner struct {
 	// stop is set by a fault that makes it unsafe to go on.
 	stop bool
 	// broken is set by every fault that leaves the values in doubt.
-	broken bool
-	faults Faults
+	broken  bool
+	reading *Reading
 }
 
 // sketch is what [outline] found.
@@ -60,12 +60,11 @@ type sketch struct {
 	// broken says that the values are in doubt: faults tell why, or the TOML
 	// package will.
 	broken bool
-	faults Faults
 }
 
-// outline notes the lines of a whole file. It is total.
-func outline(text string) sketch {
-	o := &outliner{text: text, line: 1}
+// outline notes the lines of a whole file, and faults in a reading. It is total.
+func outline(text string, r *Reading) sketch {
+	o := &outliner{text: text, line: 1, reading: r}
 	root := newTable(1)
 	current := root
 	for !o.halted() && o.blank() {
@@ -84,21 +83,21 @@ func outline(text string) sketch {
 			end = o.at + i
 		}
 	}
-	return sketch{root: root, end: end, broken: o.broken || o.stuck, faults: o.faults}
+	return sketch{root: root, end: end, broken: o.broken || o.stuck}
 }
 
 // fatal records a fault that leaves the values in doubt.
 func (o *outliner) fatal(line int, table, key, msg, fix string) {
 	o.broken = true
-	o.faults.add(line, table, key, msg, fix)
+	o.reading.Add(line, table, key, msg, fix)
 }
 
 // count bounds the number of marks.
 func (o *outliner) count() {
 	o.values++
-	if o.values == maxValues {
-		o.fatal(o.line, "", "", fmt.Sprintf("the file holds more than %d keys and values", maxValues),
-			"move data into the extension's own Go files")
+	if o.values == MaxValues {
+		o.fatal(o.line, "", "", fmt.Sprintf("the file holds more than %d keys and values", MaxValues),
+			o.reading.format.Relief)
 		o.stop = true
 	}
 }
@@ -121,7 +120,7 @@ func (o *outliner) header(root *mark) *mark {
 	if parent == nil {
 		return newTable(line)
 	}
-	last, label := parts[len(parts)-1], printable(strings.Join(parts, "."))
+	last, label := parts[len(parts)-1], Printable(strings.Join(parts, "."))
 	o.table = label
 	m := parent.keys[last]
 	switch {
@@ -143,8 +142,8 @@ func (o *outliner) header(root *mark) *mark {
 		return m
 	case m.kind == tableMark && m.header != 0 && !many:
 		fix := "merge the two"
-		if isListed(label) {
-			fix = "write " + header(label) + " for each"
+		if rule := o.reading.format.rule(label); rule.Listed {
+			fix = "write " + rule.header() + " for each"
 		}
 		o.fatal(line, label, "", fmt.Sprintf("this table is opened already on line %d", m.header), fix)
 	case many:
@@ -180,7 +179,7 @@ func (o *outliner) pair(table *mark, depth int) {
 	}
 	last := parts[len(parts)-1]
 	if before := parent.keys[last]; before != nil {
-		o.fatal(line, o.table, printable(strings.Join(parts, ".")), fmt.Sprintf("this key is set already on line %d", before.line),
+		o.fatal(line, o.table, Printable(strings.Join(parts, ".")), fmt.Sprintf("this key is set already on line %d", before.line),
 			"keep one of the two")
 		return
 	}
@@ -202,7 +201,7 @@ func (o *outliner) descend(table *mark, parts []string, line int) *mark {
 		case tablesMark:
 			table = next.items[len(next.items)-1]
 		default:
-			o.fatal(line, o.table, printable(part), fmt.Sprintf("this key holds no table: it was given a value on line %d", next.line),
+			o.fatal(line, o.table, Printable(part), fmt.Sprintf("this key holds no table: it was given a value on line %d", next.line),
 				"keep one of the two")
 			return nil
 		}

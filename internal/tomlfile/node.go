@@ -1,4 +1,4 @@
-package manifest
+package tomlfile
 
 import (
 	"errors"
@@ -7,26 +7,26 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/BurntSushi/toml"
 )
 
-// node is one value of the file with its line: what the TOML package decoded,
+// Node is one value of a file with its line: what the TOML package decoded,
 // joined to what outline noted.
-type node struct {
-	line  int
-	value any // string, int64, float64, bool, time.Time, table or list
+type Node struct {
+	Line  int // 1-based
+	Value any // string, int64, float64, bool, time.Time, Table or List
 }
 
+// Table is a table's values by key, List an array's.
 type (
-	table map[string]node
-	list  []node
+	Table map[string]Node
+	List  []Node
 )
 
-// kind names the node's type the way a fault does.
-func (n node) kind() string {
-	switch n.value.(type) {
+// Kind names the node's type the way a fault does: "an integer".
+func (n Node) Kind() string {
+	switch n.Value.(type) {
 	case string:
 		return "a string"
 	case int64:
@@ -37,55 +37,56 @@ func (n node) kind() string {
 		return "a boolean"
 	case time.Time:
 		return "a date or time"
-	case table:
+	case Table:
 		return "a table"
-	case list:
+	case List:
 		return "an array"
 	}
 	return "nothing"
 }
 
-// byLine lists a table's keys in the order in which they stand in the file.
-func (t table) byLine() []string {
+// ByLine lists a table's keys in the order in which they stand in the file.
+func (t Table) ByLine() []string {
 	keys := slices.Sorted(maps.Keys(t))
-	slices.SortStableFunc(keys, func(a, b string) int { return t[a].line - t[b].line })
+	slices.SortStableFunc(keys, func(a, b string) int { return t[a].Line - t[b].Line })
 	return keys
 }
 
-// parse reads the whole file. Where it returns false there are faults, and the
-// node holds nothing.
-func parse(text []byte) (node, Faults, bool) {
-	var faults Faults
-	if len(text) > MaxFile {
-		faults.add(1, "", "", fmt.Sprintf("the file has %d bytes, the bound is %d", len(text), MaxFile),
-			"move data into the extension's own Go files")
-		return node{}, faults, false
+// Parse reads a whole file. Where it returns false the reading has faults, and
+// there is no table. Where it returns true it may have some too, of comments.
+func (f *Format) Parse(text []byte) (Table, *Reading, bool) {
+	r := f.Begin()
+	if len(text) > f.MaxBytes {
+		r.Add(1, "", "", fmt.Sprintf("the file has %d bytes, the bound is %d", len(text), f.MaxBytes), f.Relief)
+		return nil, r, false
 	}
-	if line, ok := invalidUTF8(text); ok {
-		faults.add(line, "", "", "this line is not UTF-8", "save the file as UTF-8")
-		return node{}, faults, false
+	if line, ok := InvalidUTF8(text); ok {
+		r.Add(line, "", "", "this line is not UTF-8", "save the file as UTF-8")
+		return nil, r, false
 	}
 	// Line ends in the file mean nothing; inside a multi-line string they would.
 	s := strings.ReplaceAll(strings.TrimPrefix(string(text), "\ufeff"), "\r\n", "\n")
 
-	sketch := outline(s)
-	faults = sketch.faults
-	if sketch.broken && len(faults) > 0 {
-		return node{}, faults, false
+	sketch := outline(s, r)
+	if sketch.broken && r.Count() > 0 {
+		return nil, r, false
 	}
 	values, err := decodeTOML(s[:sketch.end])
 	if err != nil {
 		line, msg := syntaxError(err)
-		faults.add(clamp(line, 1, 1+strings.Count(s, "\n")), "", "", msg, "correct the TOML syntax")
-		return node{}, faults, false
+		if f.Discreet {
+			msg = "this line is not TOML"
+		}
+		r.Add(max(1, min(line, 1+strings.Count(s, "\n"))), "", "", msg, "correct the TOML syntax")
+		return nil, r, false
 	}
 	root, ok := join(values, sketch.root)
 	if sketch.broken || !ok {
-		faults.add(1+strings.Count(s[:sketch.end], "\n"), "", "", "this is not the TOML that it seems to be",
+		r.Add(1+strings.Count(s[:sketch.end], "\n"), "", "", "this is not the TOML that it seems to be",
 			"write keys, tables and values in their plain form")
-		return node{}, faults, false
+		return nil, r, false
 	}
-	return root, faults, true
+	return root.Value.(Table), r, true
 }
 
 // decodeTOML keeps a defect of the TOML package from ending the process: it
@@ -103,26 +104,26 @@ func decodeTOML(s string) (values map[string]any, err error) {
 func syntaxError(err error) (line int, msg string) {
 	var pe toml.ParseError
 	if !errors.As(err, &pe) {
-		return 1, "not TOML: " + printable(err.Error())
+		return 1, "not TOML: " + Printable(err.Error())
 	}
 	if pe.Message == "" { // the errors of numbers and dates keep theirs to themselves
 		_, after, _ := strings.Cut(pe.Error(), ": ")
 		_, after, _ = strings.Cut(after, ": ")
-		return pe.Position.Line, "not TOML: " + printable(after)
+		return pe.Position.Line, "not TOML: " + Printable(after)
 	}
-	return pe.Position.Line, "not TOML: " + printable(strings.TrimSuffix(pe.Message, "."))
+	return pe.Position.Line, "not TOML: " + Printable(strings.TrimSuffix(pe.Message, "."))
 }
 
 // join puts values and lines together. It returns false where the two have not
 // the same shape; then one of the two readers has misread the file.
-func join(value any, m *mark) (node, bool) {
-	n := node{line: m.line}
+func join(value any, m *mark) (Node, bool) {
+	n := Node{Line: m.line}
 	switch v := value.(type) {
 	case map[string]any:
 		if m.kind != tableMark || len(v) != len(m.keys) {
 			return n, false
 		}
-		t := make(table, len(v))
+		t := make(Table, len(v))
 		for key, item := range v {
 			child := m.keys[key]
 			if child == nil {
@@ -134,7 +135,7 @@ func join(value any, m *mark) (node, bool) {
 			}
 			t[key] = joined
 		}
-		n.value = t
+		n.Value = t
 	case []map[string]any:
 		items := make([]any, len(v))
 		for i := range v {
@@ -145,7 +146,7 @@ func join(value any, m *mark) (node, bool) {
 		if m.kind != listMark && m.kind != tablesMark || len(v) != len(m.items) {
 			return n, false
 		}
-		l := make(list, len(v))
+		l := make(List, len(v))
 		for i, item := range v {
 			joined, ok := join(item, m.items[i])
 			if !ok {
@@ -153,30 +154,12 @@ func join(value any, m *mark) (node, bool) {
 			}
 			l[i] = joined
 		}
-		n.value = l
+		n.Value = l
 	default:
 		if m.kind != leafMark {
 			return n, false
 		}
-		n.value = v
+		n.Value = v
 	}
 	return n, true
 }
-
-// invalidUTF8 finds the first line that is not UTF-8.
-func invalidUTF8(text []byte) (line int, found bool) {
-	line = 1
-	for i := 0; i < len(text); {
-		r, size := utf8.DecodeRune(text[i:])
-		if r == utf8.RuneError && size == 1 {
-			return line, true
-		}
-		if r == '\n' {
-			line++
-		}
-		i += size
-	}
-	return 0, false
-}
-
-func clamp(n, low, high int) int { return max(low, min(n, high)) }
