@@ -27,8 +27,13 @@ const (
 	testProcesses = 1024
 	// testBinaries is how many packages are compiled and tested at once, at most.
 	testBinaries = 4
-	// testOutputLimit is how many bytes a run may write: a verbose run of a large extension writes a thousandth.
+	// testOutputLimit is how many bytes a run may write: a verbose run of a large extension writes a thousandth. The go
+	// command keeps what a package writes until its tests are done, but for -v of a single package, so that a run may also
+	// end where that meets dataLimit.
 	testOutputLimit = 64 << 20
+	// goCrashed is the exit status of a Go program that its runtime ended, which the go command has for nothing else that
+	// happens once it runs.
+	goCrashed = 2
 )
 
 // TestRun is one go test of an extension's own tests.
@@ -51,8 +56,8 @@ type TestResult struct {
 	Passed bool
 	// Stderr is what the go command wrote beside the output: why something did not compile. It is bounded.
 	Stderr string
-	// Bound says in a sentence which bound ended the run, or is empty.
-	Bound string
+	// Bound says in a sentence which bound ended the run, or is empty, and Fix what to do about it.
+	Bound, Fix string
 	// Exit is how the go command ended, and Report what stood around it.
 	Exit   jail.Exit
 	Report jail.Report
@@ -153,22 +158,49 @@ func (b *Builder) test(ctx context.Context, t Toolchain, s *stage, trusted *trus
 		return result, fmt.Errorf("compile: stopped: %w", context.Cause(ctx))
 	case out.full:
 		result.Bound = fmt.Sprintf("the tests wrote more than %d MiB and were ended", testOutputLimit>>20)
+		result.Fix = writeLess
 	case out.err != nil:
 		return result, out.err
 	case limited.Err() != nil:
 		result.Bound = fmt.Sprintf("the tests took longer than their bound of %s and were ended", wall)
+		result.Fix = "give -- " + TestStacks + ", which shows where they hang"
 	case err != nil:
 		return result, err
+	case exit.Bound == jail.BoundMemory && exit.Code == goCrashed:
+		result.Bound = fmt.Sprintf("the tests wrote more than %d MiB, which the go command keeps until they are done, and were ended where it came to its bound of %d MiB of memory",
+			testOutputLimit>>20, b.bounds.filled().data>>20)
+		result.Fix = writeLess
+		result.Stderr = beforeCrash(result.Stderr)
 	case exit.Bound == jail.BoundSystemCall:
 		result.Bound = "the tests were ended for a system call that the jail refuses"
 		if exit.Call != "" {
 			result.Bound += ": " + exit.Call
 		}
+		result.Fix = "leave it out; --trace shows where it is made"
 	case exit.Bound != "" || exit.Signal != "":
 		result.Bound = "the go command was ended: " + exit.String()
+		result.Fix = "make the tests do less"
 	}
 	result.Passed = exit.OK() && result.Bound == ""
 	return result, nil
+}
+
+// TestStacks are flags of go test with which a test that hangs is named and shows its stacks.
+const TestStacks = "-timeout 10s -v"
+
+// writeLess is what to do about tests that wrote too much.
+const writeLess = "look for a loop that prints, or write less"
+
+// beforeCrash is what a program wrote before the last words of its runtime, which are about itself.
+func beforeCrash(stderr string) string {
+	at := 0
+	for line := range strings.Lines(stderr) {
+		if strings.HasPrefix(line, "fatal error: ") || strings.HasPrefix(line, "runtime: ") {
+			return stderr[:at]
+		}
+		at += len(line)
+	}
+	return stderr
 }
 
 // limitedWriter hands on so much and then ends the run.

@@ -261,10 +261,54 @@ func TestATestThatHangsIsEnded(t *testing.T) {
 	b.bounds.wall = 2 * time.Second
 	files["hang/hang_test.go"] = []byte("package hang\n\nimport (\n\t\"testing\"\n\t\"time\"\n)\n\nfunc TestMain(m *testing.M) {\n\tfor {\n\t\ttime.Sleep(time.Hour)\n\t}\n}\n")
 	result, err = b.Test(t.Context(), TestRun{Module: "example.com/hang", Files: files, Timeout: 4 * time.Second})
-	if err != nil || result.Passed || !strings.Contains(result.Bound, "longer than their bound of 6s") {
+	if err != nil || result.Passed || !strings.Contains(result.Bound, "longer than their bound of 6s") || !strings.Contains(result.Fix, "-timeout 10s -v") {
 		t.Errorf("%+v, %v", result, err)
 	}
 	noStages(t, shared)
+}
+
+// The go command keeps what a package writes until its tests are done, and dies of too much of it.
+func TestAFloodOfOutputIsEndedWithASentence(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped layer: compile: -short")
+	}
+	b := &Builder{Cache: shared, bounds: bounds{data: 512 << 20}}
+	text := `package flood
+
+import (
+	"bytes"
+	"os"
+	"testing"
+)
+
+func TestFlood(t *testing.T) {
+	line := append(bytes.Repeat([]byte("x"), 1<<20), '\n')
+	for range %d {
+		if _, err := os.Stdout.Write(line); err != nil {
+			return
+		}
+	}
+	t.Fail()
+}
+`
+	for name, c := range map[string]struct {
+		megabytes int
+		flags     []string
+		want      string
+	}{
+		"as it comes": {1000, []string{"-v"}, "the tests wrote more than 64 MiB and were ended"},
+		"at the end":  {80, nil, "the tests wrote more than 64 MiB and were ended"},
+		"kept":        {1000, nil, "the tests wrote more than 64 MiB, which the go command keeps until they are done, and were ended where it came to its bound of 512 MiB of memory"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := map[string][]byte{"flood/flood_test.go": fmt.Appendf(nil, text, c.megabytes)}
+			result, err := b.Test(t.Context(), TestRun{Module: "example.com/flood", Files: files, Flags: c.flags})
+			if err != nil || result.Passed || result.Bound != c.want || result.Fix != writeLess || strings.Contains(result.Stderr, "goroutine") {
+				t.Errorf("%+v, %v", result, err)
+			}
+			noStages(t, shared)
+		})
+	}
 }
 
 func TestARefusedCallIsNamed(t *testing.T) {

@@ -31,3 +31,15 @@ func TestATestsOutputIsBounded(t *testing.T) {
 type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, errors.New("nobody reads") }
+
+func TestWhatACrashedProgramSaysOfItselfIsLeftOut(t *testing.T) {
+	for said, want := range map[string]string{
+		"": "", "a\nb\n": "a\nb\n",
+		"# p\nx.go:1:2: no\nruntime: out of memory: cannot\nfatal error: out of memory\n\ngoroutine 1\n": "# p\nx.go:1:2: no\n",
+		"fatal error: runtime: out of memory\n":                                                          "",
+	} {
+		if got := beforeCrash(said); got != want {
+			t.Errorf("%q: got %q", said, got)
+		}
+	}
+}

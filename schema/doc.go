@@ -12,7 +12,8 @@
 // is not Unicode, and what a type that decodes itself refuses. Left out of the schema, though they decode: null for a
 // time, an array of numbers or a line break for base64, and names that no field has, which are neither named nor refused.
 //
-//   - Fields have the names of their json tags, and the fields of embedded structs are theirs as in encoding/json.
+//   - Fields have the names of their json tags, and the fields of embedded structs are theirs as in encoding/json. What it
+//     passes over without a word, two fields of one name and a tag that does not read, is a fault.
 //   - A field is required unless its tag says omitempty or omitzero, it is a pointer, or it is behind an embedded one.
 //   - Pointers, slices and maps may be null.
 //   - int8 to int32 and the unsigned types have their bounds; int and int64 have none.

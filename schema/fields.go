@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"fmt"
 	"go/ast"
 	"go/token"
 	"reflect"
@@ -15,6 +16,7 @@ type field struct {
 	name     string // in JSON
 	goName   string
 	index    []int
+	pos      token.Pos // of its name
 	t        typeExpr
 	doc      *ast.CommentGroup
 	tag      string // the jsonschema tag
@@ -32,7 +34,7 @@ type embeds struct {
 
 // fields lists what the decoder fills of a struct, by the rules of the prelude's decoder, which are those of encoding/json:
 // an embedded struct's fields count as the outer struct's; of two with one name the less nested wins, then the one named by
-// its tag; where that leaves two, neither counts. They come in the order of the source.
+// its tag; where that leaves two, neither counts, which is a fault. They come in the order of the source.
 func (b *builder) fields(g goType) []field {
 	var found []field
 	visited := map[string]bool{}
@@ -61,7 +63,23 @@ func (b *builder) fields(g goType) []field {
 			return nil
 		}
 	}
-	return dominant(found)
+	fields, tied := dominant(found)
+	for _, same := range tied {
+		for _, f := range same[1:] {
+			b.faults = append(b.faults, b.tie(same[0], f))
+		}
+	}
+	return fields
+}
+
+// tie is the fault of two fields with one name.
+func (b *builder) tie(first, second field) Fault {
+	if first.pos == second.pos {
+		return b.p.fault(second.pos, fmt.Sprintf("the struct of the field %s is embedded twice at one depth, so nothing is decoded into it", second.goName), "embed it once")
+	}
+	at := b.p.fset.PositionFor(first.pos, false)
+	return b.p.fault(second.pos, fmt.Sprintf("the fields %s (%s:%d) and %s both have the JSON name %q, so nothing is decoded into either", first.goName, at.Filename, at.Line, second.goName, second.name),
+		`give each a name of its own, or leave one out with json:"-"`)
 }
 
 // identify tells a struct from others: by its name, or by where it is written.
@@ -96,6 +114,7 @@ func (b *builder) level(e embeds) (own []field, below []embeds) {
 			if !ast.IsExported(name.Name) && !isStruct {
 				continue
 			}
+			b.tag(decl, name.Name)
 			value := tag.Get("json")
 			if value == "-" {
 				continue
@@ -119,7 +138,7 @@ func (b *builder) level(e embeds) (own []field, below []embeds) {
 				b.faults = append(b.faults, b.p.fault(tagPos, "the field "+name.Name+` has the json option "string", which the prelude does not decode`, "take it out"))
 			}
 			f := field{
-				name: parts[0], goName: name.Name, index: index, t: t, doc: decl.Doc,
+				name: parts[0], goName: name.Name, index: index, pos: name.Pos(), t: t, doc: decl.Doc,
 				tag: tag.Get("jsonschema"), tagPos: tagPos, tagged: parts[0] != "",
 				optional: e.optional || slices.Contains(options, "omitempty") || slices.Contains(options, "omitzero"),
 			}
@@ -245,25 +264,27 @@ func goodName(name string) bool {
 	return true
 }
 
-// dominant picks one field a name, or none. The candidates come by level.
-func dominant(found []field) []field {
-	best := map[string]field{}
-	tied := map[string]bool{}
+// dominant picks one field a name, or none. The candidates come by level. Those of a name that neither level nor tag decides
+// are listed beside, by their place.
+func dominant(found []field) (fields []field, tied [][]field) {
+	best := map[string][]field{}
 	for _, f := range found {
-		old, ok := best[f.name]
+		old := best[f.name]
 		switch {
-		case !ok || len(old.index) == len(f.index) && f.tagged && !old.tagged:
-			best[f.name], tied[f.name] = f, false
-		case len(old.index) == len(f.index) && f.tagged == old.tagged:
-			tied[f.name] = true
+		case old == nil || len(old[0].index) == len(f.index) && f.tagged && !old[0].tagged:
+			best[f.name] = []field{f}
+		case len(old[0].index) == len(f.index) && f.tagged == old[0].tagged:
+			best[f.name] = append(old, f)
 		}
 	}
-	var fields []field
-	for name, f := range best {
-		if !tied[name] {
-			fields = append(fields, f)
+	for _, same := range best {
+		if len(same) > 1 {
+			tied = append(tied, same)
+		} else {
+			fields = append(fields, same[0])
 		}
 	}
 	slices.SortFunc(fields, func(a, b field) int { return slices.Compare(a.index, b.index) })
-	return fields
+	slices.SortFunc(tied, func(a, b []field) int { return slices.Compare(a[0].index, b[0].index) })
+	return fields, tied
 }

@@ -134,6 +134,22 @@ func TestFaultsHaveTheirPlace(t *testing.T) {
 		{"an unknown standard type", "type args struct {\n\tB time.Location\n}\n", `no schema is known for time.Location`},
 		{"an undeclared type", "type args struct {\n\tB nothing\n}\n", `there is no type nothing`},
 		{"a length", "type args struct {\n\tB [1 << 3]int\n}\n", `the length of the array cannot be told here`},
+		{"one name twice", "type args struct {\n\tA int `json:\"x\"`\n\tB int `json:\"x\"`\n}\n", "tool/tool.go:9:2: the fields A (tool/tool.go:8) and B both have the JSON name \"x\", so nothing is decoded into either; give each a name of its own"},
+		{"one name three times", "type args struct {\n\tA, B int `json:\"x\"`\n\tC int `json:\"x\"`\n}\n", "tool/tool.go:9:2: the fields A (tool/tool.go:8) and C both have"},
+		{"one name inside", "type args struct {\n\tL []place\n}\ntype place struct {\n\tA int `json:\"x\"`\n\tB int `json:\"x\"`\n}\n", "tool/tool.go:12:2: the fields A (tool/tool.go:11) and B both have"},
+		{"one name in two that are embedded", "type args struct {\n\ta\n\tb\n}\ntype a struct { Name int }\ntype b struct { Name int }\n", "tool/tool.go:12:17: the fields Name (tool/tool.go:11) and Name both have the JSON name \"Name\""},
+		{"a struct embedded twice", "type args struct {\n\ta\n\tb\n}\ntype a struct { inner }\ntype b struct { inner }\ntype inner struct { N int }\n", "tool/tool.go:13:21: the struct of the field N is embedded twice at one depth"},
+		{"a tag without its end", "type args struct {\n\tN int `json:\"n`\n}\n", "tool/tool.go:8:8: the tag of N is not read from \"json:\\\"n\" on; write each part as key:\"value\""},
+		{"a tag with a space", "type args struct {\n\tN int `json: \"n\"`\n}\n", "the tag of N is not read from"},
+		{"a tag without quotes", "type args struct {\n\tN int `json:n`\n}\n", "the tag of N is not read from"},
+		{"a tag with a comma between", "type args struct {\n\tN int `json:\"n\",jsonschema:\"minimum=1\"`\n}\n", "the tag of N has the key \",jsonschema\""},
+		{"the second half of a tag", "type args struct {\n\tN int `json:\"n\" jsonschema:minimum=3`\n}\n", "is not read from \"jsonschema:minimum=3\" on"},
+		{"a tag in other letters", "type args struct {\n\tN int `JSON:\"n\" json_schema:\"minimum=3\"`\n}\n", "the tag of N has the key \"json_schema\", which nothing reads; write jsonschema"},
+		{"a tag twice", "type args struct {\n\tN int `json:\"n\" json:\"m\"`\n}\n", "the tag of N has json twice, and the first is read"},
+		{"a name that is none", "type args struct {\n\tN int `json:\"'n'\"`\n}\n", "the tag of N gives it the JSON name \"'n'\", which encoding/json does not take, so that the name is N"},
+		{"an unknown option", "type args struct {\n\tN int `json:\"n,omitemtpy\"`\n}\n", "the tag of N has the json option \"omitemtpy\", which is none; write omitempty"},
+		{"a tag of a field that is embedded", "type args struct {\n\tinner `json\"x\"`\n}\ntype inner struct{ N int }\n", "the tag of inner is not read from"},
+		{"a tag of a blank field", "type args struct {\n\t_ struct{} `jsonschema: \"additionalProperties=false\"`\n}\n", "the tag of _ is not read from"},
 		{"no object", "type args []int\n", `arguments are an object, and args decodes from something else`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -228,11 +244,11 @@ type unit struct{}
 
 // Tags that encoding/json reads in its own way. The decoder has a test of the same.
 func TestOddTags(t *testing.T) {
-	s, err := schema.Read(tool("type args struct {\n\tA int `json:\"-,\"`\n\tB int `json:\"\\\"bad\\\"\"`\n\tC int `json:\"-\"`\n\tD, E int `json:\",omitempty\"`\n\tF, G int `json:\"f\"`\n\th int\n}\n"+typed), module).Of("tool")
+	s, err := schema.Read(tool("type args struct {\n\tA int `json:\"-,\"`\n\tC int `json:\"-\"`\n\tD, E int `json:\",omitempty\"`\n\tF int `json:\"f,\" yaml:\"x\"`\n\th int `json:x`\n}\n"+typed), module).Of("tool")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"properties":{"-":{"type":"integer"},"B":{"type":"integer"},"D":{"type":"integer"},"E":{"type":"integer"}},"required":["-","B"],"type":"object"}`
+	want := `{"properties":{"-":{"type":"integer"},"D":{"type":"integer"},"E":{"type":"integer"},"f":{"type":"integer"}},"required":["-","f"],"type":"object"}`
 	if got := compact(t, s.JSON()); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -375,6 +391,12 @@ func TestDisagreements(t *testing.T) {
 	t.Run("a field that nothing decodes into", func(t *testing.T) {
 		d := schema.Read(tool("type args struct { N int `json:\",string\"` }\n"+typed), module).Disagreements("tool", []byte(`{"type":"object","properties":{"N":{"type":"integer"}}}`))
 		if len(d) != 1 || !strings.Contains(d[0].Error(), `tool/tool.go:7:26: the field N has the json option "string"`) {
+			t.Errorf("got %v", d)
+		}
+	})
+	t.Run("fields that nothing decodes into", func(t *testing.T) {
+		d := schema.Read(tool("type args struct {\n\tA int `json:\"x\"`\n\tB int `json:\"x\"`\n}\n"+typed), module).Disagreements("tool", []byte(`{"type":"object"}`))
+		if len(d) != 1 || !strings.Contains(d[0].Error(), `tool/tool.go:9:2: the fields A (tool/tool.go:8) and B both have the JSON name "x"`) {
 			t.Errorf("got %v", d)
 		}
 	})

@@ -3,6 +3,7 @@ package schema
 import (
 	"encoding/json"
 	"fmt"
+	"go/ast"
 	"math/big"
 	"regexp"
 	"slices"
@@ -95,6 +96,7 @@ func (b *builder) blank(n *node, g goType) {
 		if len(decl.Names) != 1 || decl.Names[0].Name != "_" {
 			continue
 		}
+		b.tag(decl, "_")
 		tag, pos := tagOf(decl)
 		for _, pair := range split(tag.Get("jsonschema"), ',') {
 			key, value, has := strings.Cut(pair, "=")
@@ -114,6 +116,56 @@ func (b *builder) blank(n *node, g goType) {
 				b.faults = append(b.faults, b.p.fault(pos, "jsonschema tag of _: "+err.Error(), "see docs/cli.md of loomext, schema, for what a tag may say"))
 			}
 		}
+	}
+}
+
+// tag judges what a field's tag is made of, where encoding/json and reflect would pass over a slip without a word.
+func (b *builder) tag(decl *ast.Field, goName string) {
+	if b.lenient || decl.Tag == nil {
+		return
+	}
+	text, pos := tagOf(decl)
+	add := func(what, fix string) {
+		b.faults = append(b.faults, b.p.fault(pos, "the tag of "+goName+" "+what, fix))
+	}
+	keys, rest := tagKeys(string(text))
+	if rest != "" {
+		add(fmt.Sprintf("is not read from %s on", short(rest)), `write each part as key:"value", without a space after the colon and with a space between parts`)
+	}
+	for i, key := range keys {
+		for _, known := range []string{"json", "jsonschema"} {
+			if key != known && foldKey(key) == known {
+				add(fmt.Sprintf("has the key %q, which nothing reads", key), "write "+known)
+			}
+			if key == known && slices.Index(keys, key) < i {
+				add("has "+key+" twice, and the first is read", "make one of the two")
+			}
+		}
+	}
+	name, options, _ := strings.Cut(text.Get("json"), ",")
+	if !goodName(name) {
+		add(fmt.Sprintf("gives it the JSON name %q, which encoding/json does not take, so that the name is %s", name, goName), "use letters, digits and marks other than quotes and commas")
+	}
+	for option := range strings.SplitSeq(options, ",") {
+		if !slices.Contains([]string{"", "omitempty", "omitzero", "string"}, option) { // "string" is a fault by itself
+			add(fmt.Sprintf("has the json option %q, which is none", option), "write omitempty or omitzero, or take it out")
+		}
+	}
+}
+
+// tagKeys lists the keys of a tag as reflect reads it, and what is left where reflect stops.
+func tagKeys(text string) (keys []string, rest string) {
+	for {
+		text = strings.TrimLeft(text, " ")
+		end := strings.IndexFunc(text, func(r rune) bool { return r <= ' ' || r == ':' || r == '"' || r == 0x7f })
+		if end <= 0 || !strings.HasPrefix(text[end:], `:"`) {
+			return keys, text
+		}
+		value, err := strconv.QuotedPrefix(text[end+1:])
+		if err != nil {
+			return keys, text
+		}
+		keys, text = append(keys, text[:end]), text[end+1+len(value):]
 	}
 }
 
@@ -170,22 +222,24 @@ func tagNames() []string {
 	return names
 }
 
+// foldKey is the letters of a key, by which one is known to whoever writes it in another way.
+func foldKey(s string) string {
+	return strings.ToLower(strings.Map(func(r rune) rune {
+		if !unicode.IsLetter(r) {
+			return -1
+		}
+		return r
+	}, s))
+}
+
 func unknownKey(key string, known []string) error {
-	fold := func(s string) string {
-		return strings.ToLower(strings.Map(func(r rune) rune {
-			if r == '_' || r == '-' {
-				return -1
-			}
-			return r
-		}, s))
-	}
 	short := map[string]string{"min": "minimum", "max": "maximum", "desc": "description", "example": "examples", "regexp": "pattern", "optional": "omitempty in the json tag"}
 	for _, name := range known {
-		if fold(name) == fold(key) || short[fold(key)] == name {
+		if foldKey(name) == foldKey(key) || short[foldKey(key)] == name {
 			return fmt.Errorf("there is no %q; did you mean %s?", key, name)
 		}
 	}
-	if near := short[fold(key)]; near != "" {
+	if near := short[foldKey(key)]; near != "" {
 		return fmt.Errorf("there is no %q; did you mean %s?", key, near)
 	}
 	return fmt.Errorf("there is no %q; there are %s", key, strings.Join(known, ", "))

@@ -75,13 +75,13 @@ type embedding struct {
 
 type Base struct {
 	ID   string `json:"id"`
-	Name string `json:"name"`
+	Name string `json:"Title"`
 }
 
-// Deep has a name that Base has as well: neither counts.
+// Deep has a name that Base has as well, which wins by its tag.
 type Deep struct {
-	Name string `json:"name"`
-	Kind color  `json:"kind"`
+	Title string
+	Kind  color `json:"kind"`
 }
 
 type Renamed = struct {

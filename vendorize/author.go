@@ -239,28 +239,29 @@ func (v *vendorTree) onlyOurs(f *modfile.File) error {
 	return nil
 }
 
-// Write brings the tree up to date: vendor/ is written beside and put in its place whole, and so is go.mod. Where
-// nothing is stale it writes nothing.
+// Write brings the tree up to date: vendor/ is written beside and put in its place whole, and so is go.mod. What a killed
+// process left beside them goes. Where nothing is stale it writes nothing.
 func (a *Author) Write() (err error) {
-	if len(a.stale) == 0 {
-		return nil
-	}
 	root, err := os.OpenRoot(a.dir)
 	if err != nil {
 		return fmt.Errorf("generate: %w", err)
 	}
 	defer root.Close()
+	if len(a.stale) == 0 {
+		Sweep(root, ".")
+		return nil
+	}
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("generate: cannot write into %s: %w; make it writable, with space to spare", a.dir, err)
 		}
 	}()
-	// A name with a dot in front is pruned from what is installed, should a crash leave it.
-	stage, err := stageIn(root)
+	beside, err := NewStage(root, ".")
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, root.RemoveAll(stage)) }()
+	defer func() { err = errors.Join(err, beside.Remove()) }()
+	stage := beside.Name
 	for _, name := range slices.Sorted(maps.Keys(a.files)) {
 		to := path.Join(stage, name)
 		if err := root.MkdirAll(path.Dir(to), dirMode); err != nil {

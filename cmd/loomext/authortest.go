@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/loomext/loomext/build"
 	"github.com/loomext/loomext/cmd/loomext/internal/escape"
@@ -26,7 +27,7 @@ func (c *cli) testCommand() *cobra.Command {
 		Long: `test runs "go test ./..." over an extension's packages in the jail, with the environment that
 an install builds with: no network, no home, no variable of yours, the prelude and captest from
 loomext itself. It needs no go.mod with a require line and no vendor directory. What the tests
-write goes to standard output as it comes.
+write goes to standard output as go test prints it: with -v, or when a package is done.
 
 The tests see their packages, with testdata and the extension's documents, to read; the
 directory that t.TempDir names, to write; and nothing else of this machine. A test may import
@@ -34,6 +35,7 @@ the whole standard library, but it opens no socket, and what it starts is its ow
 The source is not vetted: check does that.
 
 After "--" these flags of go test may stand: ` + testFlagNames() + `.
+"-- ` + build.TestStacks + `" names a test that hangs, and shows where.
 -race is refused because it needs cgo, and -timeout is at most ` + build.MaxTestTimeout.String() + ` (default ` + build.DefaultTestTimeout.String() + `).
 
 Exit statuses: 0 every test passed; 2 usage; 8 a test failed, or the run came to a bound; 10
@@ -41,6 +43,7 @@ fetch, 11 extract, 12 manifest; 15 a package or its tests do not compile; 18 the
 See "loomext help exitcodes".`,
 		Example: `  loomext test .
   loomext test ./examples/units -- -run TestConverted -v
+  loomext test . -- -timeout 10s -v
   loomext test . --json`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			named := args
@@ -58,6 +61,7 @@ See "loomext help exitcodes".`,
 			return c.test(cmd.Context(), args[0], flags, timeout, asJSON)
 		}),
 	}
+	cmd.SetFlagErrorFunc(behindDashes)
 	c.addBestEffort(cmd)
 	cmd.Flags().BoolVar(&c.jail.Trace, "trace", false, "show where a system call is made that the jail refuses")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a summary of the run as JSON, in place of its output")
@@ -90,7 +94,7 @@ func (c *cli) test(ctx context.Context, dir string, flags []string, timeout time
 			layer = install.LayerJail
 		}
 		if ctx.Err() != nil {
-			return err
+			return &hintedError{err, "loomext test " + escape.Line(shellWord(dir)) + " -- " + build.TestStacks + " shows where a test hangs"}
 		}
 		return &install.Error{Layer: layer, Err: err}
 	}
@@ -112,11 +116,38 @@ func testVerdict(dir string, result build.TestResult, buildFailed bool) error {
 	case result.Passed:
 		return nil
 	case result.Bound != "":
-		return &testsError{text: "test: " + escape.Line(dir) + ": " + result.Bound + "; make the tests do less, or run them with --trace to see a refused call"}
+		return &testsError{text: "test: " + escape.Line(dir) + ": " + result.Bound + "; " + result.Fix}
 	case buildFailed:
 		return &install.Error{Layer: install.LayerCompile, Err: fmt.Errorf("%s: packages or their tests do not compile, see above; correct them", dir)}
 	}
 	return &testsError{text: "test: " + escape.Line(dir) + ": the tests failed, see above"}
+}
+
+// behindDashes says of a flag of go test that it stands behind "--".
+func behindDashes(_ *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return err
+	}
+	// Of -timeout each letter is a flag to the parser, which names the first and has the whole beside it.
+	name := unknown.GetSpecifiedShortnames()
+	if name == "" {
+		name = unknown.GetSpecifiedName()
+	}
+	name, _, _ = strings.Cut(name, "=")
+	if _, ok := allowedTestFlags[name]; !ok && whyNot[name] == "" {
+		return err
+	}
+	example := "-" + name
+	switch {
+	case name == "timeout":
+		example = build.TestStacks
+	case whyNot[name] != "":
+		return fmt.Errorf("-%s: %s", name, whyNot[name])
+	case !allowedTestFlags[name]:
+		example += " …"
+	}
+	return fmt.Errorf("-%s is a flag of go test; write it after --, as in loomext test . -- %s", name, example)
 }
 
 // testsError is tests that failed.

@@ -56,6 +56,9 @@ func TestHang(t *testing.T) {
 	if got := exitCode(cmd.Wait()); got != 130 {
 		t.Errorf("status %d, want 130; it said\n%s", got, out.String())
 	}
+	if want := "loomext: stopped by SIGINT before it was done; loomext test " + dir + " -- -timeout 10s -v shows where a test hangs\n"; !strings.HasSuffix(out.String(), want) {
+		t.Errorf("it said\n%s", out.String())
+	}
 	assertNothingLeft(t, filepath.Join(sharedCache, "loomext", "staging"))
 	assertEmpty(t, filepath.Join(sharedCache, "loomext", "staging"))
 }

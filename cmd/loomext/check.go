@@ -56,8 +56,11 @@ vetting: the first layer with a fault; 15 compile: no Go toolchain; 18 jail: it 
 child. See "loomext help exitcodes".`,
 		Example: "  loomext check .\n  loomext check ./examples/units --yes --json\n  loomext check --explain type",
 		Args: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("explain") && len(args) > 0 {
+				return usagef("--explain explains a lint and checks nothing; leave %q out, or check it without --explain", args[0])
+			}
 			if cmd.Flags().Changed("explain") {
-				return exactly()(cmd, args)
+				return nil
 			}
 			return exactly("dir")(cmd, args)
 		},

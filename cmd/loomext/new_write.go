@@ -50,12 +50,17 @@ func writeBeside(ctx context.Context, dir string, files map[string][]byte) error
 	if info, err := os.Stat(parent); err != nil || !info.IsDir() {
 		return usagef("new: %s is no directory; make it first, or name another place", parent)
 	}
-	stage, err := os.MkdirTemp(parent, vendorize.StagePrefix+"new-")
+	root, err := os.OpenRoot(parent)
 	if err != nil {
 		return cannotWrite(dir, err)
 	}
-	defer os.RemoveAll(stage)
-	whole := filepath.Join(stage, "whole") // its mode is what the umask leaves; the stage's is not
+	defer root.Close()
+	stage, err := vendorize.NewStage(root, ".")
+	if err != nil {
+		return cannotWrite(dir, err)
+	}
+	defer stage.Remove()
+	whole := filepath.Join(parent, stage.Name, "whole") // its mode is what the umask leaves; the stage's is not
 	if err := os.Mkdir(whole, newDirMode); err != nil {
 		return cannotWrite(dir, err)
 	}
@@ -72,6 +77,12 @@ func writeBeside(ctx context.Context, dir string, files map[string][]byte) error
 // writeInto fills an empty directory: from a staging directory inside it, the manifest last, since it makes a tree an
 // extension.
 func writeInto(ctx context.Context, dir string, files map[string][]byte) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return cannotWrite(dir, err)
+	}
+	defer root.Close()
+	vendorize.Sweep(root, ".")
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return cannotWrite(dir, err)
@@ -79,17 +90,12 @@ func writeInto(ctx context.Context, dir string, files map[string][]byte) error {
 	if len(entries) > 0 {
 		return usagef("new: %s is not empty: it holds %q; name a directory that is new or empty", dir, entries[0].Name())
 	}
-	root, err := os.OpenRoot(dir)
+	stage, err := vendorize.NewStage(root, ".")
 	if err != nil {
 		return cannotWrite(dir, err)
 	}
-	defer root.Close()
-	stage, err := os.MkdirTemp(dir, vendorize.StagePrefix+"new-")
-	if err != nil {
-		return cannotWrite(dir, err)
-	}
-	defer os.RemoveAll(stage)
-	if err := writeFiles(ctx, stage, files); err != nil {
+	defer stage.Remove()
+	if err := writeFiles(ctx, filepath.Join(dir, stage.Name), files); err != nil {
 		return cannotWrite(dir, err)
 	}
 	var tops []string
@@ -106,7 +112,7 @@ func writeInto(ctx context.Context, dir string, files map[string][]byte) error {
 		if err == nil {
 			err = fmt.Errorf("%s came up meanwhile", top)
 		} else if errors.Is(err, fs.ErrNotExist) {
-			err = root.Rename(path.Join(filepath.Base(stage), top), top)
+			err = root.Rename(path.Join(stage.Name, top), top)
 		}
 		if err != nil {
 			for _, name := range moved {

@@ -115,6 +115,9 @@ func (c *cli) schema(ctx context.Context, dir string, o schemaOptions) error {
 			return usagef("schema: --tool: there is no tool %q; %s has %s", name, manifest.FileName, orNone(namesOf(tools)))
 		}
 	}
+	if len(tools) == 0 {
+		c.tell("schema: " + manifest.FileName + " has no tool, and hooks have no schema")
+	}
 	packages := schema.Read(tree, moduleOf(tree, m))
 	var faults []error
 	files := map[string][]byte{}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -45,7 +44,7 @@ func unwritten(name string, err error) error {
 
 // replaceFile writes a file beside another and gives it that one's name and mode. A name that is anything but a regular
 // file or free is refused; so is a directory on the way that is a link.
-func replaceFile(root *os.Root, name string, data []byte) (err error) {
+func replaceFile(root *os.Root, name string, data []byte) error {
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 		if info, err := root.Lstat(dir); err == nil && !info.IsDir() {
 			return fmt.Errorf("%s is no directory", dir)
@@ -63,18 +62,9 @@ func replaceFile(root *os.Root, name string, data []byte) (err error) {
 	if err := root.MkdirAll(path.Dir(name), newDirMode); err != nil {
 		return err
 	}
-	stage := path.Join(path.Dir(name), vendorize.StagePrefix+rand.Text())
-	f, err := root.OpenFile(stage, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	stage, err := vendorize.NewStageFile(root, path.Dir(name), data, mode)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = root.Rename(stage, name)
-	}
-	if err != nil {
-		return errors.Join(err, root.Remove(stage))
-	}
-	return nil
+	return errors.Join(root.Rename(stage.Name, name), stage.Remove())
 }

@@ -16,6 +16,14 @@ func (e *signalError) Error() string {
 	return fmt.Sprintf("stopped by %s before it was done", signalName(e.signal))
 }
 
+// hintedError is an error with something to add where a signal was its cause.
+type hintedError struct {
+	error
+	hint string
+}
+
+func (e *hintedError) Unwrap() error { return e.error }
+
 func signalName(s syscall.Signal) string {
 	switch s {
 	case syscall.SIGINT:

@@ -45,8 +45,9 @@ go test resolve everything an extension may import, prelude/cap/captest included
 network. It is the prelude of this loomext: vendor again after another one was installed.
 
 Neither reaches an install: vendor/ is pruned, and of go.mod the module line alone is read.
-What is up to date is left alone. A vendor/ or a go.mod with other modules is refused, since
-an extension can import none. --check writes nothing and says whether all is current.
+What is up to date is left alone, and what a killed loomext left beside it is removed. A
+vendor/ or a go.mod with other modules is refused, since an extension can import none. --check
+writes nothing and says whether all is current.
 
 Exit statuses: 0 written, or current; 2 usage; 10 no extension there; 14 refused, or not
 writable; 17 --check found it not current. See "loomext help exitcodes".`,
@@ -71,19 +72,24 @@ func (c *cli) vendor(ctx context.Context, dir string, check, asJSON bool) error 
 		return &install.Error{Layer: install.LayerGenerate, Err: err}
 	}
 	result := vendorResult{OK: true, Outcome: vendorCurrent, Dir: absolute(dir), PreludeDigest: vendorize.Digest(), Files: author.Files(), Stale: author.Stale()}
-	switch {
-	case len(result.Stale) == 0:
+	stale := len(result.Stale) > 0
+	if !stale {
 		result.Stale = []string{}
-	case check:
-		result.OK, result.Outcome = false, vendorStale
-	default:
+	}
+	if check {
+		if stale {
+			result.OK, result.Outcome = false, vendorStale
+		}
+	} else {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := author.Write(); err != nil {
+		if err := author.Write(); err != nil { // where nothing is stale, it sweeps
 			return &install.Error{Layer: install.LayerGenerate, Err: err}
 		}
-		result.Outcome = vendorWritten
+		if stale {
+			result.Outcome = vendorWritten
+		}
 	}
 	if asJSON {
 		if err := c.printJSON(result); err != nil {
