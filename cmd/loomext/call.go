@@ -14,11 +14,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/loomext/loomext/cmd/loomext/internal/escape"
+	"github.com/loomext/loomext/host"
 	"github.com/loomext/loomext/install"
-	"github.com/loomext/loomext/internal/wire"
 	"github.com/loomext/loomext/jail"
 	"github.com/loomext/loomext/manifest"
-	"github.com/loomext/loomext/satellite"
 )
 
 // callOptions are the flags of one call.
@@ -38,8 +37,9 @@ func (c *cli) callCommand() *cobra.Command {
 and prints its result: text blocks as text, JSON blocks as JSON (indented on a terminal,
 compact elsewhere). What the tool reports on its way goes to standard error as it comes.
 
-A call serves no effect but those reports: whatever else the tool asks for is answered
-"unavailable". On a terminal the extension's text is escaped; a file or a pipe gets the bytes.
+A call is a session of its own. What the tool asks for is served as far as it was granted, by
+the rules of config.toml; an artifact that it emits is kept, and its file named. On a terminal
+the extension's text is escaped; a file or a pipe gets the bytes.
 
 --timeout shortens the time the manifest gives the tool; it does not extend it, because the
 longer time was not approved.
@@ -49,8 +49,8 @@ the call. With --trace it dies with a stack trace that shows where the call was 
 --best-effort makes do with a weaker jail where this machine lacks a wall.
 
 Exit statuses: 0; 2 usage, which includes a tool that the extension does not have; 3 refused;
-4 crashed; 5 deadline; 6 gone or off protocol; 7 arguments; 16 not installed, or damaged;
-18 the satellite cannot be started. See "loomext help exitcodes".`,
+4 crashed; 5 deadline; 6 gone or off protocol; 7 arguments; 9 config.toml is at
+fault; 16 not installed, or damaged; 18 the satellite cannot be started. See "loomext help exitcodes".`,
 		Example: `  loomext call units convert --args '{"value": 72, "from": "°F", "to": "°C"}'
   loomext call units convert --args @request.json --timeout 2s
   echo '{"value": 1, "from": "nmi", "to": "m"}' | loomext call units convert --args - --json
@@ -91,7 +91,7 @@ func (c *cli) call(ctx context.Context, name, toolName string, o callOptions) er
 	return c.callOn(ctx, installed, toolName, raw, o)
 }
 
-// callOn calls a tool of an extension that is loaded.
+// callOn calls a tool of an extension that is loaded, in a session of its own.
 func (c *cli) callOn(ctx context.Context, installed *install.Installed, toolName string, raw []byte, o callOptions) error {
 	name := installed.Record.Name
 	tool, ok := installed.Record.Tool(toolName)
@@ -103,12 +103,17 @@ func (c *cli) callOn(ctx context.Context, installed *install.Installed, toolName
 		}
 		return usagef("%s has no tool %q; it has %s", name, toolName, toolNames(installed.Record))
 	}
-	result := callResult{Name: name, Tool: toolName, Content: []callBlock{}}
-	if err := checkArguments(installed, tool, raw); err != nil {
-		return c.failCall(result, err, o.asJSON)
+	call := host.Call{
+		Extension: name, Tool: toolName, Args: raw, Strand: o.strand,
+		Timeout: c.deadline(toolName, time.Duration(tool.TimeoutMS)*time.Millisecond, o.timeout),
 	}
-	outcome, level, err := c.invoke(ctx, installed, tool, raw, o)
-	result.JailLevel = level
+	var outcome host.Outcome
+	used, err := c.inSession(ctx, installed, func(s *host.Session, report func(host.Report)) (err error) {
+		call.Report = report
+		outcome, err = s.Call(ctx, call)
+		return err
+	})
+	result := callResult{Name: name, Tool: toolName, Content: []callBlock{}, Artifacts: used.artifacts, JailLevel: used.level}
 	if err != nil {
 		return c.failCall(result, err, o.asJSON)
 	}
@@ -150,59 +155,6 @@ func (c *cli) readDocument(ctx context.Context, flag, arg string) ([]byte, error
 	return raw, nil
 }
 
-// checkArguments holds arguments against the schema that the load compiled, before anything
-// starts.
-func checkArguments(installed *install.Installed, tool install.RecordTool, raw []byte) error {
-	schema, ok := installed.Manifest.Schema(tool.Name)
-	if !ok {
-		return &install.Error{Layer: install.LayerRecord, Err: fmt.Errorf("the installed manifest has no tool %s; install %s again", tool.Name, installed.Record.Name)}
-	}
-	if faults := documentFaults(schema, raw); len(faults) > 0 {
-		return &argumentsError{extension: installed.Record.Name, target: tool.Name, what: "arguments", faults: faults}
-	}
-	return nil
-}
-
-// documentFaults is what is wrong with a document that is to fit a schema.
-func documentFaults(schema *manifest.Schema, raw []byte) []manifest.SchemaFault {
-	if !json.Valid(raw) {
-		var any any
-		return []manifest.SchemaFault{{Msg: fmt.Sprintf("not one JSON value: %v", json.Unmarshal(raw, &any))}}
-	}
-	return schema.Check(raw)
-}
-
-// invoke runs one tool in a satellite of its own. The level is that of its jail.
-func (c *cli) invoke(ctx context.Context, installed *install.Installed, tool install.RecordTool, raw []byte, o callOptions) (outcome satellite.ToolOutcome, level jail.Level, err error) {
-	level, err = c.inSatellite(ctx, installed, func(sat *satellite.Satellite) error {
-		var err error
-		outcome, err = sat.Tool(ctx, tool.Name, raw, o.strand, c.deadline(tool.Name, time.Duration(tool.TimeoutMS)*time.Millisecond, o.timeout))
-		return err
-	})
-	return outcome, level, err
-}
-
-// inSatellite launches a satellite for one invocation, shows what it reports and sees to its
-// end. The level is that of its jail.
-func (c *cli) inSatellite(ctx context.Context, installed *install.Installed, invoke func(*satellite.Satellite) error) (jail.Level, error) {
-	reports := c.newReports()
-	c.reports = reports
-	defer reports.end() // after the satellite's own end
-	sat, err := satellite.Launch(ctx, satellite.Config{
-		Image:   installed.Image,
-		Limits:  installed.Record.Limits(),
-		Effects: satellite.ReportOnly(reports.show),
-		Jail:    c.jail,
-	})
-	if err != nil {
-		return "", &install.Error{Layer: install.LayerJail, Err: err}
-	}
-	defer sat.Close()
-	report := sat.Report()
-	c.noteJail(report)
-	return report.Level, invoke(sat)
-}
-
 // deadline is the time an invocation has: its own, or less where that is asked for.
 func (c *cli) deadline(target string, own, asked time.Duration) time.Duration {
 	if asked == 0 || asked == own {
@@ -229,13 +181,14 @@ func toolNames(r install.Record) string {
 
 // callResult is what call --json prints. docs/cli.md describes it.
 type callResult struct {
-	OK        bool         `json:"ok"`
-	Name      string       `json:"name"`
-	Tool      string       `json:"tool"`
-	Content   []callBlock  `json:"content"`
-	Terminate bool         `json:"terminate"`
-	JailLevel jail.Level   `json:"jail_level"`
-	Error     *callFailure `json:"error"`
+	OK        bool           `json:"ok"`
+	Name      string         `json:"name"`
+	Tool      string         `json:"tool"`
+	Content   []callBlock    `json:"content"`
+	Terminate bool           `json:"terminate"`
+	Artifacts []callArtifact `json:"artifacts"`
+	JailLevel jail.Level     `json:"jail_level"`
+	Error     *callFailure   `json:"error"`
 }
 
 // callBlock is one block of a result: of type "text" with text, or of type "json" with json.
@@ -246,8 +199,10 @@ type callBlock struct {
 }
 
 type callFailure struct {
+	Kind   host.Kind              `json:"kind"`
 	Code   string                 `json:"code"`
 	Msg    string                 `json:"msg"`
+	Output string                 `json:"output"` // the satellite's last words
 	Faults []manifest.SchemaFault `json:"faults"`
 	// How a satellite ended that ended by itself.
 	Signal     string `json:"signal"`
@@ -256,7 +211,7 @@ type callFailure struct {
 }
 
 // printOutcome prints the result of a call.
-func (c *cli) printOutcome(result callResult, outcome satellite.ToolOutcome, asJSON bool) error {
+func (c *cli) printOutcome(result callResult, outcome host.Outcome, asJSON bool) error {
 	if asJSON {
 		result.OK, result.Terminate = true, outcome.Terminate
 		for _, block := range outcome.Content {
@@ -274,9 +229,9 @@ func (c *cli) printOutcome(result callResult, outcome satellite.ToolOutcome, asJ
 
 // printBlock prints one block and the newline it may lack. Where stdout is no terminal the
 // bytes of text are the extension's own.
-func (c *cli) printBlock(block satellite.Block) error {
+func (c *cli) printBlock(block host.Block) error {
 	text, escaped := string(block.Body), escape.Block
-	if block.Type == satellite.BlockJSON {
+	if block.Type == host.BlockJSON {
 		text, escaped = string(layoutJSON(block.Body, isTerminal(c.out))), escape.JSON
 	}
 	if !strings.HasSuffix(text, "\n") {
@@ -299,8 +254,8 @@ func layoutJSON(raw []byte, pretty bool) []byte {
 	return out.Bytes()
 }
 
-func jsonBlock(block satellite.Block) callBlock {
-	if block.Type == satellite.BlockJSON {
+func jsonBlock(block host.Block) callBlock {
+	if block.Type == host.BlockJSON {
 		return callBlock{Type: block.Type, JSON: block.Body}
 	}
 	text := string(block.Body)
@@ -310,7 +265,7 @@ func jsonBlock(block satellite.Block) callBlock {
 // failCall reports a failed call: its lines on stderr by way of the error, and the document
 // that --json promises on stdout. A failure to load or start has a layer and no document.
 func (c *cli) failCall(result callResult, err error, asJSON bool) error {
-	failure, err := c.failure(result.Name, result.Tool, err)
+	failure, err := c.failure(err)
 	if failure == nil || !asJSON {
 		return err
 	}
@@ -320,50 +275,66 @@ func (c *cli) failCall(result callResult, err error, asJSON bool) error {
 
 // failure is what --json says of an invocation that failed, and the error with its lines. It is
 // nil where there was no invocation: a failure to load or start has a layer and no document.
-func (c *cli) failure(name, target string, err error) (*callFailure, error) {
-	failure := &callFailure{Faults: []manifest.SchemaFault{}}
+func (c *cli) failure(err error) (*callFailure, error) {
 	var (
-		fault *satellite.Error
-		args  *argumentsError
+		fault *host.Error
+		layer *install.Error
 	)
 	switch {
-	case errors.As(err, &args):
-		failure.Code, failure.Msg, failure.Faults = wire.CodeBadArguments, args.summary(), args.faults
-	case errors.As(err, &fault):
-		failure.Code, failure.Msg = fault.Code, c.advised(fault)
-		failure.Signal, failure.Bound, failure.SystemCall = fault.Signal, fault.Bound, fault.Call
-		err = &invocationError{name: name, target: target, msg: failure.Msg, fault: fault}
-	default:
+	case !errors.As(err, &fault):
 		return nil, err
+	case errors.As(fault.Err, &layer):
+		return nil, layer
 	}
-	return failure, err
+	advised := *fault
+	advised.Msg += c.advice(fault)
+	failure := &callFailure{
+		Kind: fault.Kind, Code: fault.Code, Msg: advised.Msg, Output: fault.Output, Faults: fault.Faults,
+		Signal: fault.Signal, Bound: fault.Bound, SystemCall: fault.SystemCall,
+	}
+	if failure.Faults == nil {
+		failure.Faults = []manifest.SchemaFault{}
+	}
+	return failure, &invocationError{&advised}
 }
 
-// advised is the message of a failed invocation with what its author can do about the bound that
-// the satellite met, at the end of the first line: what follows is the satellite's own output.
-func (c *cli) advised(fault *satellite.Error) string {
-	advice := ""
+// advice is what its author can do about the bound that a satellite met.
+func (c *cli) advice(fault *host.Error) string {
 	switch {
 	case fault.Bound == jail.BoundSystemCall && !c.jail.Trace:
-		advice = "; run it with --trace to see where the call is made"
+		return "; run it with --trace to see where the call is made"
 	case fault.Bound == jail.BoundMemory:
-		advice = "; use less, or ask for more with memory_mb in the manifest"
+		return "; use less, or ask for more with memory_mb in the manifest"
 	}
-	first, rest, more := strings.Cut(fault.Msg, "\n")
-	if more {
-		rest = "\n" + rest
-	}
-	return first + advice + rest
+	return ""
 }
 
-// invocationError is an invocation that failed, with what was invoked.
-type invocationError struct {
-	name, target, msg string
-	fault             *satellite.Error
-}
+// invocationError is an invocation that failed, in lines that are fit for a terminal.
+type invocationError struct{ fault *host.Error }
 
 func (e *invocationError) Error() string {
-	return fmt.Sprintf("host: %s %s: %s: %s", e.name, e.target, escape.Line(e.fault.Code), escape.Indented(e.msg, "  "))
+	f := e.fault
+	at := fmt.Sprintf("host: %s %s: ", f.Extension, escape.Line(f.Target))
+	if len(f.Faults) == 0 {
+		text := at + escape.Line(f.Code) + ": " + escape.Indented(f.Msg, "  ")
+		if f.Output != "" {
+			text += "\n  " + escape.Indented(f.Output, "  ")
+		}
+		return text
+	}
+	what := "arguments"
+	if f.Msg == payloadMisfit {
+		what = "payload"
+	}
+	lines := make([]string, len(f.Faults))
+	for i, fault := range f.Faults {
+		where := fault.Pointer
+		if where != "" {
+			where += ": "
+		}
+		lines[i] = at + what + ": " + where + fault.Msg
+	}
+	return strings.Join(lines, "\n")
 }
 
 func (e *invocationError) Unwrap() error { return e.fault }

@@ -41,11 +41,13 @@ func TestDocsNameEveryCommandAndFlag(t *testing.T) {
 			continue
 		}
 		text := section(t, docs, cmd.Name())
-		cmd.LocalNonPersistentFlags().VisitAll(func(flag *pflag.Flag) {
-			if flag.Name != "help" && !strings.Contains(text, "`--"+flag.Name) {
-				t.Errorf("docs/cli.md: %s: --%s is not described", cmd.Name(), flag.Name)
-			}
-		})
+		for _, cmd := range append(cmd.Commands(), cmd) {
+			cmd.LocalNonPersistentFlags().VisitAll(func(flag *pflag.Flag) {
+				if flag.Name != "help" && !strings.Contains(text, "`--"+flag.Name) {
+					t.Errorf("docs/cli.md: %s: --%s is not described", cmd.CommandPath(), flag.Name)
+				}
+			})
+		}
 		for _, alias := range cmd.Aliases {
 			if !strings.Contains(text, "`"+alias+"`") {
 				t.Errorf("docs/cli.md: %s: the alias %s is not described", cmd.Name(), alias)
@@ -74,6 +76,7 @@ func TestDocsNameEveryJSONKey(t *testing.T) {
 		"vendor":       reflect.TypeFor[vendorResult](),
 		"schema":       reflect.TypeFor[schemaResult](),
 		"doctor":       reflect.TypeFor[doctorResult](),
+		"config":       reflect.TypeFor[configResult](),
 		"The record":   record,
 		"The approval": reflect.TypeFor[install.Approval](),
 	} {

@@ -11,15 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/loomext/loomext/cmd/loomext/internal/escape"
+	"github.com/loomext/loomext/host"
 	"github.com/loomext/loomext/install"
-	"github.com/loomext/loomext/internal/wire"
 	"github.com/loomext/loomext/jail"
-	"github.com/loomext/loomext/satellite"
 )
-
-// hookDeadline is what one event has. A manifest gives hooks no time of their own, and an agent
-// stands still while a gate answers.
-const hookDeadline = 20 * time.Second
 
 // fireOptions are the flags of one event.
 type fireOptions struct {
@@ -46,19 +41,25 @@ its type, and no other. Without --payload it is an empty object where the event 
 the event's sample otherwise: "loomext fire --sample <event>" prints it, to be edited.
 
 A hook that blocks a tool call has done its work: the answer says so, and the exit status is 0.
-A hook serves no effect but reports, and has 20 seconds; --timeout shortens them.
+What the hook asks for is served as far as it was granted. It has 20 seconds; --timeout shortens
+them.
 
 The events: ` + strings.Join(eventNames(), ", ") + `.
 
 Exit statuses: 0; 2 usage, which includes an event that the extension does not declare; 3
-refused; 4 crashed; 5 deadline; 6 gone or off protocol; 7 payload; 16 not installed, or damaged;
-18 the satellite cannot be started. See "loomext help exitcodes".`,
+refused; 4 crashed; 5 deadline; 6 gone or off protocol; 7 payload; 9 config.toml is at
+fault; 16 not installed, or damaged; 18 the satellite cannot be started. See "loomext help exitcodes".`,
 		Example: `  loomext fire gate tool_call --payload '{"op_id": "op-1", "tool": "bash", "arguments": {"command": "rm -rf /"}, "source_index": 0}'
   loomext fire --sample tool_call > call.json
   loomext fire gate tool_call --payload @call.json --json`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if sample {
-				return exactly("event")(cmd, args)
+			switch {
+			case sample && len(args) != 1:
+				return usagef("--sample wants an event and no extension; there are %s", strings.Join(eventNames(), ", "))
+			case sample:
+				return nil
+			case len(args) == 3 && strings.HasPrefix(args[2], "{"):
+				return usagef("a payload is the value of --payload; write loomext fire %s %s --payload '…'", args[0], args[1])
 			}
 			return exactly("name", "event")(cmd, args)
 		},
@@ -119,11 +120,12 @@ func (c *cli) fireOn(ctx context.Context, installed *install.Installed, eventNam
 			return err
 		}
 	}
-	result := fireResult{Name: name, Event: event.name}
+	result := fireResult{Name: name, Event: event.name, Artifacts: []callArtifact{}}
 	if err := event.checkPayload(name, payload); err != nil {
 		return c.failFire(result, err, o.asJSON)
 	}
-	result.Answer, result.JailLevel, err = c.answered(ctx, installed, event, payload, o.timeout)
+	answer, used, err := c.answered(ctx, installed, event, payload, o.timeout)
+	result.Answer, result.Artifacts, result.JailLevel = answer, used.artifacts, used.level
 	if err != nil {
 		return c.failFire(result, err, o.asJSON)
 	}
@@ -135,28 +137,28 @@ func (c *cli) fireOn(ctx context.Context, installed *install.Installed, eventNam
 }
 
 // answered fires one event in a satellite of its own.
-func (c *cli) answered(ctx context.Context, installed *install.Installed, event event, payload []byte, asked time.Duration) (answer json.RawMessage, level jail.Level, err error) {
-	level, err = c.inSatellite(ctx, installed, func(sat *satellite.Satellite) error {
-		raw, err := sat.Event(ctx, event.name, payload, c.hookDeadline(asked))
-		if err != nil {
-			return err
-		}
-		answer = raw
-		return event.checkAnswer(raw)
+func (c *cli) answered(ctx context.Context, installed *install.Installed, event event, payload []byte, asked time.Duration) (answer json.RawMessage, u used, err error) {
+	name := installed.Record.Name
+	fired := host.Event{Extension: name, Name: event.name, Document: payload, Timeout: c.hookDeadline(asked)}
+	u, err = c.inSession(ctx, installed, func(s *host.Session, report func(host.Report)) (err error) {
+		fired.Report = report
+		answer, err = s.Fire(ctx, fired)
+		return err
 	})
-	if err != nil {
-		return nil, level, err
+	if err == nil {
+		err = event.checkAnswer(name, answer)
 	}
-	return answer, level, nil
+	if err != nil {
+		return nil, u, err
+	}
+	return answer, u, nil
 }
 
-// hookDeadline is the time an event has: less than the usual where that is asked for.
+// hookDeadline is the time that is asked for an event, with a word where a hook does not have as
+// much.
 func (c *cli) hookDeadline(asked time.Duration) time.Duration {
-	if asked > hookDeadline {
-		c.tell(fmt.Sprintf("host: --timeout %s is longer than the %s that a hook has; it has %s", asked, hookDeadline, hookDeadline))
-	}
-	if asked == 0 || asked > hookDeadline {
-		return hookDeadline
+	if asked > host.HookTimeout {
+		c.tell(fmt.Sprintf("host: --timeout %s is longer than the %s that a hook has; it has %s", asked, host.HookTimeout, host.HookTimeout))
 	}
 	return asked
 }
@@ -177,17 +179,17 @@ func declaredEvent(record install.Record, name string) (event, error) {
 		}
 		has = append(has, hook.Event)
 	}
-	hooks := "it has no hook"
+	hooks := "has no hook"
 	if len(has) > 0 {
-		hooks = "it has hooks for " + strings.Join(has, ", ")
+		hooks = "has hooks for " + strings.Join(has, ", ")
 	}
 	if _, ok := record.Tool(name); ok {
-		return event{}, usagef("%s is a tool of %s and no event; loomext call %s %s runs it, and %s", name, record.Name, record.Name, name, hooks)
+		return event{}, usagef("%s is a tool of %s and no event; loomext call %s %s runs it, and it %s", name, record.Name, record.Name, name, hooks)
 	}
 	if _, ok := eventNamed(name); !ok {
-		return event{}, usagef("there is no event %q; %s", name, hooks)
+		return event{}, usagef("there is no event %q; %s %s, and the events are %s", name, record.Name, hooks, strings.Join(eventNames(), ", "))
 	}
-	return event{}, usagef("%s has no hook for %s; %s", record.Name, name, hooks)
+	return event{}, usagef("%s has no hook for %s; it %s", record.Name, name, hooks)
 }
 
 // fireResult is what fire --json prints. docs/cli.md describes it.
@@ -196,21 +198,17 @@ type fireResult struct {
 	Name      string          `json:"name"`
 	Event     string          `json:"event"`
 	Answer    json.RawMessage `json:"answer"`
+	Artifacts []callArtifact  `json:"artifacts"`
 	JailLevel jail.Level      `json:"jail_level"`
 	Error     *callFailure    `json:"error"`
 }
 
 // failFire is [cli.failCall] for an event.
 func (c *cli) failFire(result fireResult, err error, asJSON bool) error {
-	failure, err := c.failure(result.Name, result.Event, err)
+	failure, err := c.failure(err)
 	if failure == nil || !asJSON {
 		return err
 	}
 	result.Error = failure
 	return errors.Join(err, c.printJSON(result))
-}
-
-// offProtocol is an answer that is not the event's.
-func offProtocol(event string, what string) error {
-	return &satellite.Error{Code: wire.CodeProtocol, Msg: fmt.Sprintf("the answer is none to %s: %s", event, what), Host: true}
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/loomext/loomext/host"
+	"github.com/loomext/loomext/internal/wire"
 	"github.com/loomext/loomext/manifest"
 )
 
@@ -22,18 +24,25 @@ const (
 	ignored = `{}`
 	// opaque is JSON that the protocol does not look into.
 	opaqueJSON = `{}`
+
+	// An integer is one of 64 bits, a count is none below 0, and a number is a double: the prelude reads nothing beyond.
+	integerJSON = `{"type": "integer", ` + within64 + `}`
+	orNullJSON  = `{"type": ["integer", "null"], ` + within64 + `}`
+	countJSON   = `{"type": "integer", "minimum": 0, "maximum": 9223372036854775807}`
+	numberJSON  = `{"type": "number", "minimum": -1.7976931348623157e308, "maximum": 1.7976931348623157e308}`
+	within64    = `"minimum": -9223372036854775808, "maximum": 9223372036854775807`
 )
 
 // events are all there are, in the order of an agent's life.
 var events = []event{
-	{"session_start", documentOf(`"restarts": {"type": "integer", "minimum": 0}`, ""), ignored, `{}`},
+	{"session_start", documentOf(`"restarts": `+countJSON, ""), ignored, `{}`},
 	{"before_agent_start", documentOf(`"op_id": {"type": "string"}, "strand": {"type": "string"}`, `"op_id", "strand"`),
 		documentOf(`"inject": {"type": ["string", "null"]}`, `"inject"`), `{"op_id": "op-1", "strand": "main"}`},
 	{"context", documentOf(`"op_id": {"type": "string"}, "messages": {"type": "array", "items": `+opaqueJSON+`}`, `"op_id", "messages"`),
 		documentOf(`"messages": {"type": "array", "items": `+opaqueJSON+`}`, `"messages"`),
 		`{"op_id": "op-1", "messages": [{"role": "user", "content": "hello"}]}`},
 	{"tool_call", documentOf(`"op_id": {"type": "string"}, "tool": {"type": "string"}, "arguments": `+opaqueJSON+`,
-		"source_index": {"type": "integer", "minimum": 0}`, `"op_id", "tool", "arguments", "source_index"`),
+		"source_index": `+countJSON, `"op_id", "tool", "arguments", "source_index"`),
 		`{"type": "object", "oneOf": [
 			{"properties": {"verdict": {"const": "allow"}}, "required": ["verdict"]},
 			{"properties": {"verdict": {"const": "block"}, "reason": {"type": "string"}}, "required": ["verdict", "reason"]}
@@ -43,16 +52,16 @@ var events = []event{
 		`{"message": {"role": "tool", "content": "hello"}}`},
 	{"agent_end", opOnly, ignored, opSample},
 	{"agent_settled", opOnly, ignored, opSample},
-	{"before_compact", documentOf(`"op_id": {"type": "string"}, "reason": {"type": "string"}, "tokens_before": {"type": "integer", "minimum": 0},
-		"summarized_messages": {"type": "integer", "minimum": 0}, "retained_messages": {"type": "integer", "minimum": 0}`,
+	{"before_compact", documentOf(`"op_id": {"type": "string"}, "reason": {"type": "string"}, "tokens_before": `+countJSON+`,
+		"summarized_messages": `+countJSON+`, "retained_messages": `+countJSON,
 		`"op_id", "reason", "tokens_before", "summarized_messages", "retained_messages"`),
 		documentOf(`"note": {"type": ["string", "null"]}`, `"note"`),
 		`{"op_id": "op-1", "reason": "threshold", "tokens_before": 150000, "summarized_messages": 40, "retained_messages": 6}`},
-	{"usage", documentOf(`"op_id": {"type": "string"}, "usage_id": {"type": "string"}, "seq": {"type": "integer"}, "entry_id": {"type": ["string", "null"]},
-		"adjustment": {"type": "boolean"}, "input_tokens": {"type": "integer"}, "output_tokens": {"type": "integer"},
-		"cache_read_tokens": {"type": "integer"}, "cache_write_tokens": {"type": "integer"},
-		"cache_write_1h_tokens": {"type": ["integer", "null"]}, "thinking_tokens": {"type": ["integer", "null"]},
-		"total_tokens": {"type": "integer"}, "cost": {"type": "number"}`,
+	{"usage", documentOf(`"op_id": {"type": "string"}, "usage_id": {"type": "string"}, "seq": `+integerJSON+`, "entry_id": {"type": ["string", "null"]},
+		"adjustment": {"type": "boolean"}, "input_tokens": `+integerJSON+`, "output_tokens": `+integerJSON+`,
+		"cache_read_tokens": `+integerJSON+`, "cache_write_tokens": `+integerJSON+`,
+		"cache_write_1h_tokens": `+orNullJSON+`, "thinking_tokens": `+orNullJSON+`,
+		"total_tokens": `+integerJSON+`, "cost": `+numberJSON,
 		`"op_id", "usage_id", "seq", "entry_id", "adjustment", "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens",
 		"cache_write_1h_tokens", "thinking_tokens", "total_tokens", "cost"`), ignored,
 		`{"op_id": "op-1", "usage_id": "use-1", "seq": 1, "entry_id": null, "adjustment": false, "input_tokens": 1200, "output_tokens": 340,
@@ -95,17 +104,20 @@ func (e event) empty() string {
 	return e.sample
 }
 
+// payloadMisfit is the message of a payload that is not an event's.
+const payloadMisfit = "the payload does not fit the event"
+
 // checkPayload holds a payload against the event.
 func (e event) checkPayload(extension string, payload []byte) error {
 	if faults := faultsIn(e.payload, payload); len(faults) > 0 {
-		return &argumentsError{extension: extension, target: e.name, what: "payload", faults: faults}
+		return &host.Error{Kind: host.Arguments, Extension: extension, Target: e.name, Code: wire.CodeBadArguments, Msg: payloadMisfit, Faults: faults}
 	}
 	return nil
 }
 
 // checkAnswer holds an answer against the event. The satellite made it, and it may be no
 // satellite of ours.
-func (e event) checkAnswer(answer []byte) error {
+func (e event) checkAnswer(extension string, answer []byte) error {
 	faults := faultsIn(e.answer, answer)
 	if len(faults) == 0 {
 		return nil
@@ -114,7 +126,7 @@ func (e event) checkAnswer(answer []byte) error {
 	for i, fault := range faults {
 		lines[i] = fault.Error()
 	}
-	return offProtocol(e.name, strings.Join(lines, "\n"))
+	return &host.Error{Kind: host.Protocol, Extension: extension, Target: e.name, Code: wire.CodeProtocol, Msg: "the answer is none to this event: " + strings.Join(lines, "\n")}
 }
 
 // faultsIn compiles one of the schemas here, which a test has compiled before, and checks.
@@ -123,5 +135,5 @@ func faultsIn(schema string, document []byte) []manifest.SchemaFault {
 	if err != nil {
 		return []manifest.SchemaFault{{Msg: err.Error()}}
 	}
-	return documentFaults(compiled, document)
+	return compiled.Check(document)
 }

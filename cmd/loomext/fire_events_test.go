@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"testing"
@@ -32,7 +33,7 @@ func indifferent() map[string]hook.Hook {
 }
 
 // What fire takes and what the prelude takes is the same: the sample, without each of its
-// members, and with each of another type.
+// members, and with each of another type or size.
 func TestPayloadsAreThoseOfThePrelude(t *testing.T) {
 	hooks := indifferent()
 	if names := slices.Sorted(maps.Keys(hooks)); !slices.Equal(names, slices.Sorted(slices.Values(eventNames()))) || !slices.Equal(eventNames(), hook.Events()) {
@@ -53,7 +54,7 @@ func TestPayloadsAreThoseOfThePrelude(t *testing.T) {
 					t.Errorf("%s: the prelude says %v, fire %v", payload, refusal, faults)
 				}
 				if refusal == nil {
-					if err := e.checkAnswer(answer); err != nil {
+					if err := e.checkAnswer("x", answer); err != nil {
 						t.Errorf("%s: its own answer %s is refused: %v", payload, answer, err)
 					}
 				}
@@ -71,13 +72,35 @@ func TestPayloadsAreThoseOfThePrelude(t *testing.T) {
 				if agree(render(t, whole)) {
 					t.Errorf("%s is not missed", key)
 				}
-				for _, other := range []string{`"text"`, `7`, `7.5`, `true`, `null`, `[1]`, `{"a": 1}`} {
+				for _, other := range []string{`"text"`, `7`, `7.5`, `true`, `null`, `[1]`, `{"a": 1}`,
+					`1e3`, `1.0`, `1e-1`, `1e300`, `1e400`, `9223372036854775807`, `9223372036854775808`} {
 					whole[key] = json.RawMessage(other)
 					agree(render(t, whole))
 				}
 				whole[key] = value
 			}
 		})
+	}
+}
+
+// A number that the prelude cannot hold is the payload's fault, and so is a count below 0, which it could.
+func TestNumbersBeyondTheirSize(t *testing.T) {
+	for _, c := range []struct{ event, payload string }{
+		{"session_start", `{"restarts": %s}`},
+		{"tool_call", `{"op_id": "op-1", "tool": "bash", "arguments": {}, "source_index": %s}`},
+		{"before_compact", `{"op_id": "op-1", "reason": "threshold", "tokens_before": 1, "summarized_messages": %s, "retained_messages": 6}`},
+	} {
+		e, _ := eventNamed(c.event)
+		for _, n := range []string{"0", "1e18", "9223372036854775807"} {
+			if err := e.checkPayload("x", fmt.Appendf(nil, c.payload, n)); err != nil {
+				t.Errorf("%s: %s: %v", c.event, n, err)
+			}
+		}
+		for _, n := range []string{"-1", "1.5", "1e19", "1e300", "-1e300", "9223372036854775808", "1e999999999"} {
+			if e.checkPayload("x", fmt.Appendf(nil, c.payload, n)) == nil {
+				t.Errorf("%s: %s is taken", c.event, n)
+			}
+		}
 	}
 }
 
@@ -99,7 +122,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 	} {
 		e, _ := eventNamed(name)
 		for _, answer := range answers {
-			if e.checkAnswer([]byte(answer)) == nil {
+			if e.checkAnswer("x", []byte(answer)) == nil {
 				t.Errorf("%s: %s was taken", name, answer)
 			}
 		}

@@ -14,10 +14,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/loomext/loomext/host"
 	"github.com/loomext/loomext/install"
 	"github.com/loomext/loomext/internal/wire"
 	"github.com/loomext/loomext/jail"
-	"github.com/loomext/loomext/satellite"
 )
 
 // without is a command in a user namespace that allows no other one in it, as on a machine
@@ -88,28 +88,33 @@ func TestBestEffortIsAskedForAndSaid(t *testing.T) {
 }
 
 func TestFailureSaysTheBoundAndWhatToDo(t *testing.T) {
-	const tail = "\nthe satellite's own words"
+	const output = "the satellite's own words\nin two lines"
 	for _, tt := range []struct {
 		name  string
-		fault satellite.Error
+		fault host.Error
 		trace bool
 		says  string
 	}{
-		{"refused call", satellite.Error{Code: wire.CodeCrashed, Msg: "SIGKILL (system call filter: socket)" + tail, Signal: "SIGKILL", Bound: jail.BoundSystemCall, Call: "socket"}, false,
-			"SIGKILL (system call filter: socket); run it with --trace to see where the call is made" + tail},
-		{"refused call, traced", satellite.Error{Code: wire.CodeCrashed, Msg: "exit status 2 (system call filter: socket)" + tail, Bound: jail.BoundSystemCall, Call: "socket"}, true,
-			"exit status 2 (system call filter: socket)" + tail},
-		{"memory", satellite.Error{Code: wire.CodeGone, Msg: "exit status 2 (memory limit)", Bound: jail.BoundMemory}, false,
+		{"refused call", host.Error{Code: wire.CodeCrashed, Msg: "SIGKILL (system call filter: socket)", Output: output, Signal: "SIGKILL", Bound: jail.BoundSystemCall, SystemCall: "socket"}, false,
+			"SIGKILL (system call filter: socket); run it with --trace to see where the call is made"},
+		{"refused call, traced", host.Error{Code: wire.CodeCrashed, Msg: "exit status 2 (system call filter: socket)", Output: output, Bound: jail.BoundSystemCall, SystemCall: "socket"}, true,
+			"exit status 2 (system call filter: socket)"},
+		{"memory", host.Error{Code: wire.CodeGone, Msg: "exit status 2 (memory limit)", Bound: jail.BoundMemory}, false,
 			"exit status 2 (memory limit); use less, or ask for more with memory_mb in the manifest"},
-		{"processor", satellite.Error{Code: wire.CodeCrashed, Msg: "SIGKILL (cpu limit)", Signal: "SIGKILL", Bound: jail.BoundCPU}, false, "SIGKILL (cpu limit)"},
-		{"none", satellite.Error{Code: wire.CodeRefused, Msg: "no"}, false, "no"},
+		{"processor", host.Error{Code: wire.CodeCrashed, Msg: "SIGKILL (cpu limit)", Signal: "SIGKILL", Bound: jail.BoundCPU}, false, "SIGKILL (cpu limit)"},
+		{"none", host.Error{Code: wire.CodeRefused, Msg: "no"}, false, "no"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			tt.fault.Extension, tt.fault.Target = "x", "y"
 			var out bytes.Buffer
 			c := &cli{streams: streams{out: &out, err: &out}, jail: jail.Options{Trace: tt.trace}}
 			c.progress = newProgress(&out, 0, func(string) string { return "" })
 			err := c.failCall(callResult{Name: "x", Tool: "y", Content: []callBlock{}}, &tt.fault, true)
-			if want := "host: x y: " + tt.fault.Code + ": " + strings.ReplaceAll(tt.says, "\n", "\n  "); err.Error() != want {
+			want := "host: x y: " + tt.fault.Code + ": " + tt.says
+			if tt.fault.Output != "" {
+				want += "\n  " + strings.ReplaceAll(output, "\n", "\n  ")
+			}
+			if err.Error() != want {
 				t.Errorf("%q, want %q", err.Error(), want)
 			}
 			var got struct {
@@ -118,7 +123,7 @@ func TestFailureSaysTheBoundAndWhatToDo(t *testing.T) {
 			if err := json.Unmarshal(out.Bytes(), &got); err != nil {
 				t.Fatal(err)
 			}
-			for key, want := range map[string]string{"msg": tt.says, "signal": tt.fault.Signal, "bound": tt.fault.Bound, "system_call": tt.fault.Call} {
+			for key, want := range map[string]string{"msg": tt.says, "output": tt.fault.Output, "signal": tt.fault.Signal, "bound": tt.fault.Bound, "system_call": tt.fault.SystemCall} {
 				if got.Error[key] != want {
 					t.Errorf("%s is %q, want %q", key, got.Error[key], want)
 				}

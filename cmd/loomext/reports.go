@@ -2,11 +2,11 @@ package main
 
 import (
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/loomext/loomext/cmd/loomext/internal/escape"
+	"github.com/loomext/loomext/host"
 )
 
 const (
@@ -15,8 +15,6 @@ const (
 	reportsWaiting = 256
 	// reportsGrace is how long the end of a call waits for reports to be written.
 	reportsGrace = time.Second
-	// partialName is the report that Ctx.Report makes.
-	partialName = "partial"
 )
 
 // reports writes what a tool emits while it runs. Its lines are indented, so that none can
@@ -39,19 +37,14 @@ func (c *cli) newReports() *reports {
 	return r
 }
 
-// show takes a report: text as text, of anything else that it was. Reports arrive from the
-// satellite's reader, one at a time, and show does not block it.
-func (r *reports) show(name, contentType string, data []byte) {
-	var text string
-	if strings.HasPrefix(contentType, "text/") {
-		text = escape.Indented(string(data), "  ")
-	} else {
-		text = fmt.Sprintf("(%s, %d bytes)", escape.Line(contentType), len(data))
+// show takes a report: a partial as its text, and of an artifact what it is and the file that
+// holds it. Reports arrive from the satellite's reader, one at a time, and show does not block it.
+func (r *reports) show(report host.Report, path string) {
+	if report.ID == "" {
+		r.line("  " + escape.Indented(string(report.Data), "  "))
+		return
 	}
-	if name != partialName {
-		text = escape.Line(name) + ": " + text
-	}
-	r.line("  " + text)
+	r.line(fmt.Sprintf("  artifact %s (%s, %d bytes): %s", escape.Line(report.Name), escape.Line(report.ContentType), len(report.Data), escape.Line(path)))
 }
 
 // line writes a line in its turn, or drops it.

@@ -45,7 +45,7 @@ Results go to standard output, everything else to standard error.
 		&cobra.Group{ID: groupStore, Title: "What is installed:"},
 		&cobra.Group{ID: groupAuthors, Title: "Before an install:"},
 	)
-	for _, sub := range []*cobra.Command{c.installCommand(), c.listCommand(), c.showCommand(), c.verifyCommand(), c.removeCommand(), c.callCommand(), c.fireCommand()} {
+	for _, sub := range []*cobra.Command{c.installCommand(), c.listCommand(), c.showCommand(), c.verifyCommand(), c.removeCommand(), c.callCommand(), c.fireCommand(), c.logsCommand()} {
 		sub.GroupID = groupStore
 		root.AddCommand(sub)
 	}
@@ -53,7 +53,7 @@ Results go to standard output, everything else to standard error.
 		sub.GroupID = groupAuthors
 		root.AddCommand(sub)
 	}
-	root.AddCommand(c.versionCommand(), c.completionCommand(), exitcodesTopic())
+	root.AddCommand(c.configCommand(), c.versionCommand(), c.completionCommand(), exitcodesTopic())
 	root.SetHelpCommand(helpCommand())
 	return root
 }
@@ -100,7 +100,11 @@ func exactly(names ...string) cobra.PositionalArgs {
 		for _, name := range names {
 			want += " <" + name + ">"
 		}
-		return fmt.Errorf("%s wants%s and has %d arguments; see %s --help", cmd.CommandPath(), want, len(args), cmd.CommandPath())
+		plural := "s"
+		if len(args) == 1 {
+			plural = ""
+		}
+		return fmt.Errorf("%s wants%s and has %d argument%s; see %s --help", cmd.CommandPath(), want, len(args), plural, cmd.CommandPath())
 	}
 }
 

@@ -93,11 +93,15 @@ func (c *cli) report(ctx context.Context, status int, err error) {
 	var (
 		signaled *signalError
 		own      *statusError
+		hinted   *hintedError
 	)
 	text := err.Error()
 	switch {
 	case errors.As(context.Cause(ctx), &signaled):
 		text = "loomext: " + signaled.Error()
+		if errors.As(err, &hinted) {
+			text += "; " + hinted.hint
+		}
 	case status == statusSignal+int(syscall.SIGPIPE), errors.As(err, &own):
 		return
 	case status == statusUsage:

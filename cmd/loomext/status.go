@@ -4,15 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"github.com/loomext/loomext/config"
+	"github.com/loomext/loomext/host"
 	"github.com/loomext/loomext/install"
-	"github.com/loomext/loomext/internal/wire"
-	"github.com/loomext/loomext/manifest"
-	"github.com/loomext/loomext/satellite"
 )
 
 // The exit statuses beside those of the layers, which [install.Layer.ExitStatus] has.
@@ -26,6 +24,7 @@ const (
 	statusGone     = 6
 	statusArgs     = 7
 	statusTests    = 8
+	statusConfig   = 9
 	statusDeclined = 20
 	// statusSignal is added to the number of the signal that ended a command, as shells do.
 	statusSignal = 128
@@ -46,34 +45,6 @@ type statusError struct{ status int }
 
 func (e *statusError) Error() string { return fmt.Sprintf("exit status %d", e.status) }
 
-// argumentsError is arguments that do not fit a tool's schema, or a payload that is not an
-// event's.
-type argumentsError struct {
-	extension, target string
-	what              string                 // "arguments" or "payload"
-	faults            []manifest.SchemaFault // the JSON shape is documented in docs/cli.md
-}
-
-// summary is all faults in one sentence.
-func (e *argumentsError) summary() string {
-	if e.what == "payload" {
-		return "the payload does not fit the event"
-	}
-	return "the arguments do not fit the schema"
-}
-
-func (e *argumentsError) Error() string {
-	lines := make([]string, len(e.faults))
-	for i, fault := range e.faults {
-		at := fault.Pointer
-		if at != "" {
-			at += ": "
-		}
-		lines[i] = fmt.Sprintf("host: %s %s: %s: %s%s", e.extension, e.target, e.what, at, fault.Msg)
-	}
-	return strings.Join(lines, "\n")
-}
-
 // exitStatus is the status of a command that ended with err under ctx.
 func exitStatus(ctx context.Context, err error) int {
 	var (
@@ -81,9 +52,9 @@ func exitStatus(ctx context.Context, err error) int {
 		signaled *signalError
 		usage    *usageError
 		grant    *install.GrantError
-		args     *argumentsError
 		tests    *testsError
-		fault    *satellite.Error
+		operator *config.Error
+		fault    *host.Error
 		refusal  *install.Error
 	)
 	switch {
@@ -99,32 +70,30 @@ func exitStatus(ctx context.Context, err error) int {
 		return statusDeclined
 	case errors.As(err, &usage), errors.As(err, &grant):
 		return statusUsage
-	case errors.As(err, &args):
-		return statusArgs
 	case errors.As(err, &tests):
 		return statusTests
+	case errors.As(err, &operator):
+		return statusConfig
 	case errors.As(err, &fault):
-		return invocationStatus(fault.Code)
+		return invocationStatus(fault.Kind)
 	case errors.As(err, &refusal):
 		return refusal.Layer.ExitStatus()
 	}
 	return statusInternal
 }
 
-// invocationStatus groups the codes an invocation can end with. A code that is not listed is
-// an answer of the extension's own, and so a refusal.
-func invocationStatus(code string) int {
-	switch code {
-	case wire.CodeCrashed, wire.CodeUnencodable:
+// invocationStatus is the status of an invocation that failed.
+func invocationStatus(kind host.Kind) int {
+	switch kind {
+	case host.Crashed:
 		return statusCrashed
-	case wire.CodeDeadline:
+	case host.Deadline:
 		return statusDeadline
-	case wire.CodeGone, wire.CodeProtocol, wire.CodeBusy, wire.CodeBadKind,
-		wire.CodeUnknownTool, wire.CodeUnhandled, wire.CodeMismatchedHook:
+	case host.Gone, host.Protocol, host.Unhandled:
 		return statusGone
-	case wire.CodeBadArguments:
+	case host.Arguments:
 		return statusArgs
-	case wire.CodeCancelled:
+	case host.Cancelled:
 		return statusInternal
 	}
 	return statusRefused
@@ -146,6 +115,7 @@ const exitStatuses = `Every command of loomext ends with one of these:
       nothing was started
 
    8  the author's own tests failed, or came to a bound (loomext test)
+   9  config: the operator's config.toml is at fault
 
   The layer that refused (install, check, verify, show, remove, inspect, call, fire, test, dev, doctor):
   10  fetch       the source cannot be read

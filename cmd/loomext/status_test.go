@@ -9,15 +9,13 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/loomext/loomext/config"
+	"github.com/loomext/loomext/host"
 	"github.com/loomext/loomext/install"
-	"github.com/loomext/loomext/internal/wire"
-	"github.com/loomext/loomext/satellite"
 )
 
 func TestExitStatus(t *testing.T) {
-	fault := func(code string) error {
-		return &invocationError{name: "demo", target: "say", fault: &satellite.Error{Code: code}}
-	}
+	fault := func(kind host.Kind) error { return &invocationError{&host.Error{Kind: kind}} }
 	tests := []struct {
 		name string
 		err  error
@@ -27,18 +25,15 @@ func TestExitStatus(t *testing.T) {
 		{"anything else", errors.New("x"), 1},
 		{"usage", usagef("x"), 2},
 		{"a grant that is not requested", &install.GrantError{Capability: "net"}, 2},
-		{"refused", fault(wire.CodeRefused), 3},
-		{"a code of its own", fault("made_up"), 3},
-		{"a broker's code", fault(wire.CodeUnavailable), 3},
-		{"crashed", fault(wire.CodeCrashed), 4},
-		{"unencodable", fault(wire.CodeUnencodable), 4},
-		{"deadline", fault(wire.CodeDeadline), 5},
-		{"gone", fault(wire.CodeGone), 6},
-		{"protocol", fault(wire.CodeProtocol), 6},
-		{"busy", fault(wire.CodeBusy), 6},
-		{"not what it declared", fault(wire.CodeUnknownTool), 6},
-		{"bad arguments", fault(wire.CodeBadArguments), 7},
-		{"arguments against the schema", &argumentsError{}, 7},
+		{"refused", fault(host.Refused), 3},
+		{"crashed", fault(host.Crashed), 4},
+		{"deadline", fault(host.Deadline), 5},
+		{"gone", fault(host.Gone), 6},
+		{"protocol", fault(host.Protocol), 6},
+		{"unhandled", fault(host.Unhandled), 6},
+		{"arguments", fault(host.Arguments), 7},
+		{"cancelled", fault(host.Cancelled), 1},
+		{"the operator's configuration", fmt.Errorf("wrapped: %w", configFaulty(t)), 9},
 		{"declined", fmt.Errorf("no terminal: %w", install.ErrDeclined), 20},
 		{"fetch", &install.Error{Layer: install.LayerFetch, Err: errors.New("x")}, 10},
 		{"vetting", fmt.Errorf("wrapped: %w", &install.Error{Layer: install.LayerVetting, Err: errors.New("x")}), 13},
@@ -53,6 +48,16 @@ func TestExitStatus(t *testing.T) {
 			}
 		})
 	}
+}
+
+// configFaulty is the error of a config.toml with a fault.
+func configFaulty(t *testing.T) error {
+	t.Helper()
+	_, err := config.Decode([]byte("[egres]\n"), t.TempDir())
+	if err == nil {
+		t.Fatal("no fault")
+	}
+	return err
 }
 
 func TestExitStatusOfASignalWins(t *testing.T) {
@@ -97,6 +102,8 @@ func TestUsageErrorsSayHowAndExitTwo(t *testing.T) {
 		{[]string{"call", "demo", "say", "--timeout", "soon"}, "soon"},
 		{[]string{"call", "demo", "say", "--args", "@/no/such/file"}, "/no/such/file"},
 		{[]string{"help", "nonsense"}, "no help on"},
+		{[]string{"config", "chekc"}, `unknown command "chekc"; did you mean check?`},
+		{[]string{"config", "check", "surplus"}, "surplus"},
 		{[]string{"completion", "tcsh"}, "bash, zsh and fish"},
 		{[]string{"show", "a\x1b[2Jb", "c"}, "wants <name>"},
 	} {

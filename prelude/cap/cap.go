@@ -10,14 +10,20 @@
 //
 // So pass on the context the invocation gave you. A call made with any other
 // context belongs to no invocation and is refused.
+//
+// A failed call is an [*Error] inside the error type of its package. Ask for its
+// code with [CodeOf] and compare with the constants here. Most codes say that the
+// call will fail the same way again: return such an error, and whoever reads it,
+// often a model, can act on its sentence. What may be worth another try is
+// [CodeNetFailed].
 package cap
 
 // Error is the host's refusal of one capability call, or the reason why its
 // answer never came. Each capability wraps it in an error type of its own, so
-// use [errors.As] to reach it.
+// use [CodeOf] or [errors.As] to reach it.
 type Error struct {
-	// Code is the stable, machine-readable half: "denied", "not_found",
-	// "unauthorized", "deadline" and so on.
+	// Code is the stable, machine-readable half: one of the constants of this
+	// package, such as [CodeDenied].
 	Code string
 	// Msg is the sentence that goes with it.
 	Msg string

@@ -17,7 +17,8 @@
 //
 // A fake has no policy of its own: it answers what its handlers answer. Arguments and
 // answers pass through the real encoding both ways, so what could not travel fails here
-// too.
+// too. To see what a tool does with a refusal, answer one with [Host.Refuse] and a code
+// of package cap.
 package captest
 
 import (
@@ -61,7 +62,7 @@ type Host struct {
 	ctx context.Context
 	end context.CancelFunc
 
-	t        testing.TB
+	t        testing.TB // nil outside a test
 	mu       sync.Mutex
 	handlers map[string]Handler
 	calls    []Call
@@ -76,12 +77,22 @@ const deadline = 10 * time.Minute
 
 // New makes a fake host whose invocation ends with the test.
 func New(t testing.TB) *Host {
-	h := &Host{t: t, handlers: make(map[string]Handler)}
+	h := open(t.Context())
+	h.t = t
+	t.Cleanup(h.end)
+	return h
+}
+
+// Open makes a fake host where there is no test, as in an Example. Its invocation ends
+// with [Host.End].
+func Open() *Host { return open(context.Background()) }
+
+func open(ctx context.Context) *Host {
+	h := &Host{handlers: make(map[string]Handler)}
 	h.handlers["report.emit"] = h.emit
-	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	ctx, cancel := context.WithTimeout(ctx, deadline)
 	h.end = cancel
 	h.ctx = channel.Bind(ctx, h)
-	t.Cleanup(cancel)
 	return h
 }
 

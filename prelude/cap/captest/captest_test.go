@@ -141,3 +141,15 @@ func TestEmittedReportsHaveIdsOfTheirOwn(t *testing.T) {
 		t.Errorf("got %q, %q, %v, %v", first, second, err, err2)
 	}
 }
+
+func TestAFakeWithoutATestEndsWhenItIsTold(t *testing.T) {
+	host := captest.Open()
+	host.Ctx().Report("working")
+	if got := host.Partials(); len(got) != 1 || got[0] != "working" {
+		t.Errorf("reported %q", got)
+	}
+	host.End()
+	if host.Context().Err() == nil {
+		t.Error("its context goes on")
+	}
+}

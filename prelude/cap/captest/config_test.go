@@ -1,6 +1,7 @@
 package captest_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/loomext/loomext/prelude/cap/captest"
@@ -22,4 +23,15 @@ func TestAConfigurationLastsAsLongAsItsTest(t *testing.T) {
 	if got, err := ext.Config[settings](); err == nil {
 		t.Errorf("it is still there afterwards: %+v", got)
 	}
+}
+
+func TestWithoutATestThereIsNoConfiguration(t *testing.T) {
+	host := captest.Open()
+	defer host.End()
+	defer func() {
+		if text, _ := recover().(string); !strings.Contains(text, "make the host with New") {
+			t.Errorf("Config says %q", text)
+		}
+	}()
+	host.Config(map[string]any{"digits": 3})
 }

@@ -1,4 +1,12 @@
-// Package clock asks the host what time it is.
+// Package clock asks the host what time it is. It is the capability clock.
+//
+// The time is the host's wall clock, to the nanosecond where the host's has such. It is
+// not monotonic: of two answers the later may be the earlier time. The standard
+// library's time.Now works in a satellite as well, but a host can record what it
+// answered here and answer the same again.
+//
+// What the host refuses is an [Error], with the codes that any capability has: denied,
+// unauthorized, deadline, cancelled. Package cap has them as constants.
 package clock
 
 import (
@@ -11,7 +19,8 @@ import (
 
 const capNow = "clock.now"
 
-// Error is a question the host did not answer. It wraps a cap.Error.
+// Error is a question the host did not answer. It wraps a *cap.Error, whose code
+// cap.CodeOf tells.
 type Error struct{ Err error }
 
 // Error names the cause.

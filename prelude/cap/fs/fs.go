@@ -1,9 +1,14 @@
-// Package fs asks the host for files of the workspace.
+// Package fs asks the host for files of the workspace. Read and List are the
+// capability fs_read, Write and Edit are fs_write.
 //
 // The satellite sees no files of its own. A path is read by the host, inside the
-// workspace it serves, and what the host refuses is an [Error] with the host's code.
-// Read and List are the capability fs_read, Write and Edit are fs_write. Files are
-// text.
+// workspace it serves. Files are text, and travel in one frame of at most 16 MiB.
+//
+// No host serves these today: with the capability granted, a call is unavailable. What a
+// host that does refuses is an [Error], with the codes that any capability has, and
+// not_found, permission_denied, wrong_kind for a directory in place of a file,
+// stale_content for an edit that does not find its text, and too_large. Package cap has
+// the codes as constants.
 package fs
 
 import (
@@ -34,7 +39,8 @@ type Replacement struct {
 	Find, ReplaceWith string
 }
 
-// Error is an operation on a file that was refused or failed. It wraps a cap.Error.
+// Error is an operation on a file that was refused or failed. It wraps a *cap.Error,
+// whose code cap.CodeOf tells.
 type Error struct {
 	// Op is "read", "write", "list" or "edit".
 	Op, Path string

@@ -1,8 +1,22 @@
-// Package kv keeps small values with the host, by key.
+// Package kv keeps small values with the host, by key. It is the capability kv.
 //
-// What is kept belongs to the extension and outlives the satellite. What the host
-// refuses is an [Error] with the host's code; a key that is not there is not an
-// error.
+// What is kept lives as long as the session: it outlives an invocation and the
+// satellite, which may be started anew between two calls, and is gone when the session
+// ends. It belongs to the extension. No other sees it, and no other session.
+//
+// A key has 1 to 256 bytes and is UTF-8; a value has at most 256 KiB. There are at most
+// 1,000 keys, and keys and values have at most 4 MiB together. Each operation is whole:
+// of two that overlap one comes first. There is none that compares before it sets, so
+// invocations that overlap need keys of their own.
+//
+// A key that is not there is no error. What the host refuses is an [Error], with the
+// codes that any capability has, and
+//
+//   - too_large for a key or a value that is longer than that,
+//   - policy where there are too many keys or too many bytes: delete some,
+//   - invalid_argument for an empty key.
+//
+// Package cap has the codes as constants.
 package kv
 
 import (
@@ -19,7 +33,8 @@ const (
 	capDelete = "kv.delete"
 )
 
-// Error is an operation on a key that was refused or failed. It wraps a cap.Error.
+// Error is an operation on a key that was refused or failed. It wraps a *cap.Error,
+// whose code cap.CodeOf tells.
 type Error struct {
 	// Op is "get", "set" or "delete".
 	Op, Key string
@@ -34,7 +49,7 @@ func (e *Error) Error() string {
 // Unwrap is the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Get gives the value of a key, and whether there is one.
+// Get gives the value of a key, and whether there is one. The value is the caller's own.
 func Get(ctx context.Context, key string) (value []byte, found bool, err error) {
 	v, err := channel.Call(ctx, capGet, report.Map(keyField(key)))
 	if err != nil {
@@ -53,7 +68,7 @@ func Get(ctx context.Context, key string) (value []byte, found bool, err error) 
 	return value, true, nil
 }
 
-// Set makes value the value of a key.
+// Set makes value, at most 256 KiB, the value of a key until the session ends.
 func Set(ctx context.Context, key string, value []byte) error {
 	_, err := channel.Call(ctx, capSet, report.Map(
 		keyField(key),

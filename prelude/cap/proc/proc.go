@@ -1,8 +1,14 @@
-// Package proc asks the host to run commands.
+// Package proc asks the host to run commands. It is the capability proc, with the
+// [proc] table of the manifest.
 //
 // The satellite cannot start a process. The host runs a command that begins with one
 // of the argument lists the manifest names, in its own jail, and gives back what it
-// wrote. What the host refuses is an [Error] with the host's code.
+// wrote.
+//
+// No host serves this today: with the capability granted, a call is unavailable. What a
+// host that does refuses is an [Error], with the codes that any capability has, and
+// not_allowed for a command that the manifest does not name. Package cap has the codes as
+// constants.
 package proc
 
 import (
@@ -34,7 +40,8 @@ type Result struct {
 	Truncated bool
 }
 
-// Error is a command that did not run to its end. It wraps a cap.Error.
+// Error is a command that did not run to its end. It wraps a *cap.Error, whose code
+// cap.CodeOf tells.
 type Error struct {
 	Argv []string
 	Err  error

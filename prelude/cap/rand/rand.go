@@ -1,4 +1,12 @@
-// Package rand asks the host for random bytes fit for keys.
+// Package rand asks the host for random bytes fit for keys. It is the capability rand.
+//
+// One call gives at most 65,536 bytes. The standard library's crypto/rand works in a
+// satellite as well, but a host can record what it answered here and answer the same
+// again.
+//
+// What the host refuses is an [Error], with the codes that any capability has, and
+// invalid_argument for a negative number and too_large for more than 65,536. Package cap
+// has the codes as constants.
 package rand
 
 import (
@@ -11,7 +19,8 @@ import (
 
 const capBytes = "rand.bytes"
 
-// Error is a request for bytes the host did not fulfil. It wraps a cap.Error.
+// Error is a request for bytes the host did not fulfil. It wraps a *cap.Error, whose
+// code cap.CodeOf tells.
 type Error struct {
 	N   int
 	Err error
@@ -23,7 +32,7 @@ func (e *Error) Error() string { return fmt.Sprintf("rand: %d bytes: %v", e.N, e
 // Unwrap is the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Bytes gives exactly n random bytes.
+// Bytes gives exactly n random bytes, of which there are at most 65,536.
 func Bytes(ctx context.Context, n int) ([]byte, error) {
 	v, err := channel.Call(ctx, capBytes, report.Map(report.Field{Key: "n", Value: report.Int(int64(n))}))
 	if err != nil {

@@ -15,8 +15,8 @@ const (
 	partialType = "text/plain"
 )
 
-// Error is what a failed Emit returns. The host's own words are in the cap.Error
-// it wraps.
+// Error is what a failed Emit returns. It wraps a *cap.Error, whose code cap.CodeOf
+// tells.
 type Error struct {
 	// Name is what was to be emitted.
 	Name string
@@ -29,7 +29,9 @@ func (e *Error) Error() string { return "report: emit " + strconv.Quote(e.Name) 
 // Unwrap is the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Emit shows the host a named piece of output and waits for the id it is kept under.
+// Emit hands the host a named piece of output and waits for the id it is kept under.
+// The name "partial" with the content type "text/plain" is a partial, which is shown
+// and not kept.
 func Emit(ctx context.Context, name, contentType string, data []byte) (id string, err error) {
 	v, err := channel.Call(ctx, capEmit, emission(name, contentType, Bytes(data)))
 	if err != nil {
@@ -42,7 +44,8 @@ func Emit(ctx context.Context, name, contentType string, data []byte) (id string
 	return id, nil
 }
 
-// Partial shows the host a line of progress and waits for no answer. One that cannot be
+// Partial shows the host a line of progress and waits for no answer, as ext.Ctx's
+// Report does. One that cannot be
 // sent is lost, and nobody hears of it.
 func Partial(ctx context.Context, text string) {
 	channel.Post(ctx, capEmit, emission(partialName, partialType, Bytes([]byte(text))))

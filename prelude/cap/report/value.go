@@ -1,6 +1,22 @@
-// Package report holds the values that travel between an extension and its host,
-// the readers that take them apart, and Emit, which shows the host something while
-// an invocation is still open.
+// Package report shows the host something while an invocation is still open, and
+// holds the values that travel between an extension and its host. Reporting needs no
+// capability.
+//
+// [Emit] hands over an artifact, which the host keeps under the id that it answers:
+// a name of 1 to 255 bytes and a content type of 1 to 127, neither with a control or
+// format character, and at most 15 MiB of data; one invocation emits at most 64, and
+// 64 MiB together. [Partial] shows a line of progress, which nobody keeps: at most
+// 64 KiB of text, 6,000 of them and 4 MiB together. What is beyond that is lost.
+//
+// What the host refuses of Emit is an [Error], with the codes unauthorized, deadline and
+// cancelled, and too_large for a longer one, policy for too many or for a store that
+// is full, invalid_argument for a name that cannot be, and unavailable where the host
+// keeps no artifacts. Package cap has the codes as constants.
+//
+// The rest of this package, [Value] with its constructors and readers, is for what
+// speaks to the channel: the capability packages, and an author's tests with captest.
+// The source of an extension has no use for it, and vetting refuses it there, because
+// a Value is the channel's own type.
 //
 // A value is one of nil, bool, int, float, string, bytes, list and map. The readers
 // coerce nothing: an int is not a float, text is not bytes, and nil is not an empty

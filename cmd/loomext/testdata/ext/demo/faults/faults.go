@@ -33,8 +33,8 @@ var Run = ext.Typed(func(ctx ext.Ctx, q query) (ext.Outcome, error) {
 			ctx.Report("the same again and again, so that no pipe holds it all")
 		}
 	case "effect":
-		_, err := clock.Now(ctx)
-		return ext.Outcome{}, err
+		at, err := clock.Now(ctx)
+		return ext.Text("it is " + at.Format("2006-01-02")), err
 	case "json":
 		return ext.Outcome{Content: []ext.Content{ext.JSONContent{Value: []byte("{")}}}, nil
 	}

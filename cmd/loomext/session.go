@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/loomext/loomext/host"
+	"github.com/loomext/loomext/install"
+	"github.com/loomext/loomext/jail"
+)
+
+// used is what an invocation had and left.
+type used struct {
+	level     jail.Level // of the satellite's jail; empty where none was started
+	artifacts []callArtifact
+}
+
+// callArtifact is what --json says of an artifact that was emitted.
+type callArtifact struct {
+	ID          string `json:"id"`
+	Name        string `json:"name"`
+	ContentType string `json:"content_type"`
+	Size        int    `json:"size"` // bytes
+	Path        string `json:"path"` // of the file that holds it
+}
+
+// inSession opens a session on one extension that is loaded, for one invocation, and shows what
+// that reports. Nothing of the session is left afterwards but its logs and artifacts.
+func (c *cli) inSession(ctx context.Context, installed *install.Installed, invoke func(*host.Session, func(host.Report)) error) (u used, err error) {
+	u.artifacts = []callArtifact{}
+	store, err := c.store()
+	if err != nil {
+		return u, err
+	}
+	h, err := host.New(host.Options{Home: store.Home(), Jail: c.jail})
+	if err != nil {
+		return u, err
+	}
+	defer h.Close()
+	s, err := h.Open(ctx, host.SessionOptions{Loaded: []*install.Installed{installed}})
+	if err != nil {
+		return u, err
+	}
+	defer s.Close()
+	reports := c.newReports()
+	c.reports = reports
+	defer reports.end() // after the satellite's own end
+	report := func(r host.Report) {
+		var path string
+		if r.ID != "" {
+			path, _ = h.Artifacts().Path(r.ID) // it was put there just now
+			u.artifacts = append(u.artifacts, callArtifact{ID: r.ID, Name: r.Name, ContentType: r.ContentType, Size: len(r.Data), Path: filepath.Clean(path)})
+		}
+		reports.show(r, path)
+	}
+	err = invoke(s, report)
+	if status := s.Status()[0]; status.Jail.Level != "" {
+		u.level = status.Jail.Level
+		c.noteJail(status.Jail)
+	}
+	return u, err
+}

@@ -1,0 +1,158 @@
+package host
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/loomext/loomext/internal/wire"
+	"github.com/loomext/loomext/manifest"
+	"github.com/loomext/loomext/satellite"
+)
+
+// Kind is what a caller can do about a failed invocation.
+type Kind string
+
+// The kinds.
+const (
+	// Refused: the extension answered that it will not, in words that a model reads
+	// and repairs. It works as written.
+	Refused Kind = "refused"
+	// Arguments: they do not fit the tool's schema, or are no JSON. Nothing was called.
+	Arguments Kind = "arguments"
+	// Unhandled: the extension has no hook for the event, or no such tool. Nothing
+	// happened.
+	Unhandled Kind = "unhandled"
+	// Crashed: the extension panicked or its process died, or it made an answer that
+	// has no encoding. Output has its last words.
+	Crashed Kind = "crashed"
+	// Deadline: it did not answer in time.
+	Deadline Kind = "deadline"
+	// Cancelled: the caller gave up, or closed the session.
+	Cancelled Kind = "cancelled"
+	// Gone: nothing was called, because there is no satellite to call: the extension
+	// is out or was refused, the session is closed, or no process could be started.
+	Gone Kind = "gone"
+	// Protocol: the satellite did not keep to the protocol, or does not serve what
+	// its manifest declares.
+	Protocol Kind = "protocol"
+)
+
+// Error is why an invocation has no answer.
+type Error struct {
+	Kind      Kind
+	Extension string
+	Target    string // the tool or the event
+	// Code is one of the protocol's, or the extension's own where it refused.
+	Code string
+	// Msg is one sentence, or the extension's own words. It is foreign text: escape it
+	// before it reaches a terminal.
+	Msg string
+	// Faults are what is wrong with the arguments.
+	Faults []manifest.SchemaFault
+	// Output is the tail of what the satellite wrote to standard output and standard
+	// error, where it died or did not answer. It is foreign text.
+	Output string
+	// Signal, Bound and SystemCall say how a satellite ended that ended by itself; see
+	// jail.Exit.
+	Signal, Bound, SystemCall string
+	// Err is the cause, where there is one: a load that was refused, a jail that could
+	// not be built, the end of a context.
+	Err error
+}
+
+// Error is one line, and the satellite's last words below it.
+func (e *Error) Error() string {
+	text := "host: " + e.Extension
+	if e.Target != "" {
+		text += " " + e.Target
+	}
+	text += ": " + e.Code + ": " + indented(e.Msg)
+	for _, f := range e.Faults {
+		text += "; " + f.Error()
+	}
+	if e.Output != "" {
+		text += "\n  " + indented(e.Output)
+	}
+	return text
+}
+
+// Unwrap is the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// KindOf is the kind of a failed invocation, or empty where the error is none.
+func KindOf(err error) Kind {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Kind
+	}
+	return ""
+}
+
+func indented(text string) string {
+	return strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n  ")
+}
+
+// outputTail is how much of a satellite's output an error carries.
+const outputTail = 4 << 10
+
+// failed is what a satellite's error is to the caller.
+func (x *extension) failed(target string, sat *satellite.Satellite, err error) *Error {
+	e := &Error{Extension: x.name, Target: target, Err: err}
+	var fault *satellite.Error
+	if !errors.As(err, &fault) {
+		e.Kind, e.Code, e.Msg = Protocol, wire.CodeProtocol, err.Error()
+		return e
+	}
+	e.Code, e.Msg, e.Kind = fault.Code, fault.Msg, kindOf(fault)
+	e.Signal, e.Bound, e.SystemCall = fault.Signal, fault.Bound, fault.Call
+	if fault.Host {
+		e.Msg, e.Output, _ = strings.Cut(fault.Msg, "\n")
+	}
+	if e.Output == "" && (e.Kind == Crashed || e.Kind == Deadline || e.Kind == Protocol) {
+		e.Output = tail(sat.Output())
+	}
+	return e
+}
+
+// tail is the end of a satellite's output, in whole lines.
+func tail(output string) string {
+	output = strings.TrimRight(output, "\n")
+	if len(output) > outputTail {
+		output = output[len(output)-outputTail:]
+		if _, whole, found := strings.Cut(output, "\n"); found {
+			output = whole
+		}
+		output = "…\n" + output
+	}
+	return strings.ToValidUTF8(output, "\uFFFD")
+}
+
+// kindOf sorts the codes. One that is not listed is the extension's own.
+func kindOf(fault *satellite.Error) Kind {
+	switch fault.Code {
+	case wire.CodeCrashed:
+		return Crashed
+	case wire.CodeUnencodable:
+		if fault.Host {
+			return Arguments
+		}
+		return Crashed
+	case wire.CodeDeadline:
+		return Deadline
+	case wire.CodeUnhandled:
+		return Unhandled
+	case wire.CodeBadArguments:
+		return Arguments
+	case wire.CodeCancelled:
+		if fault.Host {
+			return Cancelled
+		}
+	case wire.CodeGone:
+		if fault.Host {
+			return Gone
+		}
+	case wire.CodeProtocol, wire.CodeBusy, wire.CodeBadKind, wire.CodeUnknownTool, wire.CodeMismatchedHook:
+		return Protocol
+	}
+	return Refused
+}

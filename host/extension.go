@@ -1,0 +1,300 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/loomext/loomext/broker"
+	"github.com/loomext/loomext/host/satlog"
+	"github.com/loomext/loomext/internal/wire"
+	"github.com/loomext/loomext/jail"
+	"github.com/loomext/loomext/manifest"
+	"github.com/loomext/loomext/satellite"
+)
+
+const (
+	// MaxRestarts is how often a satellite is started again in a session after it ended
+	// through its own fault. An extension that dies every time costs a start and a
+	// failed call each time, and three are enough to tell an accident from a habit.
+	MaxRestarts = 3
+	// HookTimeout is what a hook has to answer an event. A manifest gives hooks no time
+	// of their own, and an agent stands still while a gate answers.
+	HookTimeout = 20 * time.Second
+	// maxWaiting bounds the queue of one extension. A harness whose calls pile up
+	// higher than this waits for something that will not come.
+	maxWaiting = 1024
+)
+
+const eventSessionStart = "session_start"
+
+// extension is one extension of a session.
+type extension struct {
+	session *Session
+	name    string
+	program *program // nil where it was refused
+	refusal error
+	scope   *broker.Scope
+	log     *satlog.Log
+
+	// turn has one place. Who fills it may start the satellite and call it.
+	turn chan struct{}
+
+	mu        sync.Mutex
+	satellite *satellite.Satellite // nil where none is running
+	jail      jail.Report          // of the last that was started
+	answering bool
+	waiting   int
+	starts    int // launched satellites
+	strikes   int
+	out       bool
+	reason    string
+}
+
+// newExtension is an extension as it was loaded, or not.
+func (s *Session) newExtension(name string, p *program, refusal error) *extension {
+	x := &extension{session: s, name: name, program: p, refusal: refusal, turn: make(chan struct{}, 1)}
+	if refusal != nil {
+		x.out, x.reason = true, refusal.Error()
+		s.host.logger.Warn("extension refused", "extension", name, "session", s.id, "error", refusal)
+		return x
+	}
+	x.log = s.host.log(name)
+	terms := broker.Terms{Extension: name, Requested: p.Record.Requested, Granted: p.Record.Granted}
+	if net, ok := p.Manifest.Net(); ok {
+		terms.Net = &net
+	}
+	x.scope = s.host.broker.Open(terms, s.id)
+	return x
+}
+
+func (x *extension) tool(name string) (timeout time.Duration, schema *manifest.Schema, ok bool) {
+	if x.program == nil {
+		return 0, nil, false
+	}
+	schema, ok = x.program.Manifest.Schema(name)
+	if !ok {
+		return 0, nil, false
+	}
+	tool, ok := x.program.Record.Tool(name)
+	return time.Duration(tool.TimeoutMS) * time.Millisecond, schema, ok
+}
+
+func (x *extension) hooks(event string) bool {
+	if x.program != nil {
+		for _, hook := range x.program.Record.Hooks {
+			if hook.Event == event {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// ceiling is a time under the operator's ceiling.
+func (x *extension) ceiling(own time.Duration) time.Duration {
+	return min(own, x.session.host.config.Ceilings.Timeout)
+}
+
+// gone is the error of a call that is not made.
+func (x *extension) gone(target, why string, cause error) *Error {
+	return &Error{Kind: Gone, Extension: x.name, Target: target, Code: wire.CodeGone, Msg: why, Err: cause}
+}
+
+// enter waits for the turn.
+func (x *extension) enter(ctx context.Context, target string) error {
+	select {
+	case x.turn <- struct{}{}:
+		return nil
+	default:
+	}
+	x.mu.Lock()
+	if x.waiting >= maxWaiting {
+		x.mu.Unlock()
+		return x.gone(target, "more than "+strconv.Itoa(maxWaiting)+" calls are waiting for it", nil)
+	}
+	x.waiting++
+	x.mu.Unlock()
+	defer func() {
+		x.mu.Lock()
+		x.waiting--
+		x.mu.Unlock()
+	}()
+	select {
+	case x.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return x.notCalled(ctx, target)
+	case <-x.session.ctx.Done():
+		return x.gone(target, "the session was closed", ErrClosed)
+	}
+}
+
+func (x *extension) leave() { <-x.turn }
+
+// notCalled is the error of a caller whose context ended before its turn came.
+func (x *extension) notCalled(ctx context.Context, target string) error {
+	e := &Error{Kind: Cancelled, Extension: x.name, Target: target, Code: wire.CodeCancelled, Msg: "not called: the caller gave up while it waited", Err: context.Cause(ctx)}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		e.Kind, e.Code, e.Msg = Deadline, wire.CodeDeadline, "not called: the caller's time ran out while it waited"
+	}
+	return e
+}
+
+// ready gives the satellite, starting it where none is running. The turn is the
+// caller's before, and after where the error is nil; else it has been given up.
+func (x *extension) ready(ctx context.Context, call satellite.Invocation) (*satellite.Satellite, error) {
+	target := call.Name
+	sat, err := x.live(target)
+	if sat != nil || err != nil {
+		if err != nil {
+			x.leave()
+		}
+		return sat, err
+	}
+	// A session_start may take its time, and belongs to no caller: one that gives up
+	// leaves it to the next.
+	type result struct {
+		sat *satellite.Satellite
+		err error
+	}
+	started, abandoned := make(chan result), make(chan struct{})
+	if !x.session.spawn(func() {
+		sat, err := x.start(call)
+		select {
+		case started <- result{sat, err}:
+		case <-abandoned:
+			x.leave()
+		}
+	}) {
+		x.leave()
+		return nil, x.gone(target, "the session was closed", ErrClosed)
+	}
+	select {
+	case r := <-started:
+		if r.err != nil {
+			x.leave()
+		}
+		return r.sat, r.err
+	case <-ctx.Done():
+		close(abandoned)
+		return nil, x.notCalled(ctx, target)
+	}
+}
+
+// live is the satellite that is running, or nil where one has to be started.
+func (x *extension) live(target string) (*satellite.Satellite, error) {
+	x.mu.Lock()
+	sat, out, reason := x.satellite, x.out, x.reason
+	x.mu.Unlock()
+	if sat != nil {
+		why := sat.Ended()
+		if why == nil {
+			return sat, nil
+		}
+		x.ended(sat, x.failed("", sat, why).summary(), true)
+		return x.live(target)
+	}
+	switch {
+	case x.session.ctx.Err() != nil:
+		return nil, x.gone(target, "the session was closed", ErrClosed)
+	case out:
+		return nil, x.gone(target, reason, x.refusal)
+	}
+	return nil, nil
+}
+
+// start launches a satellite for a call and tells it, where it wants to know, that a
+// session began, unless that is what the call is for. The turn is the caller's.
+func (x *extension) start(call satellite.Invocation) (*satellite.Satellite, error) {
+	h := x.session.host
+	output := x.log.Writer(x.session.id)
+	sat, err := satellite.Launch(x.session.ctx, satellite.Config{
+		Image: x.program.Image, Limits: x.program.Record.Limits(), Jail: h.jail, Output: output,
+	})
+	if err != nil {
+		_ = output.Close()
+		if x.session.ctx.Err() != nil {
+			return nil, x.gone(call.Name, "the session was closed", ErrClosed)
+		}
+		return nil, x.unstarted(call.Name, err)
+	}
+	x.mu.Lock()
+	report := sat.Report()
+	x.satellite, x.jail = sat, report
+	x.starts++
+	restarts := x.starts - 1
+	x.mu.Unlock()
+	h.logger.Info("satellite started", "extension", x.name, "session", x.session.id, "pid", sat.PID(), "jail", string(report.Level), "restarts", restarts)
+	x.log.Note(x.session.id, fmt.Sprintf("started: version %s, pid %d, jail level %s, restart %d", x.program.Record.Version, sat.PID(), report.Level, restarts))
+	x.session.running.Go(func() { x.watch(sat, output) }) // the one that starts it runs, too
+	if !x.hooks(eventSessionStart) || call.Kind == wire.CallEvent && call.Name == eventSessionStart {
+		return sat, nil
+	}
+	return sat, x.greet(sat, restarts)
+}
+
+// greet is the session_start of a satellite. One that is refused is the
+// extension's affair; one that ends the satellite fails the start.
+func (x *extension) greet(sat *satellite.Satellite, restarts int) error {
+	document := []byte("{}")
+	if restarts > 0 {
+		document = fmt.Appendf(nil, `{"restarts": %d}`, restarts)
+	}
+	own := x.ceiling(HookTimeout)
+	_, err := x.ask(x.session.ctx, sat, eventSessionStart, satellite.EventCall(eventSessionStart, document), own, own, nil)
+	if err == nil {
+		return nil
+	}
+	x.session.host.logger.Warn("session_start failed", "extension", x.name, "session", x.session.id, "code", err.Code)
+	if sat.Ended() == nil {
+		return nil
+	}
+	return err
+}
+
+// watch waits for the end of a satellite. One that ends while nobody calls it is
+// noted by the watch, in its turn: a caller knows better why.
+func (x *extension) watch(sat *satellite.Satellite, output io.Closer) {
+	<-sat.Done()
+	_ = output.Close()
+	select {
+	case x.turn <- struct{}{}:
+		defer x.leave()
+	case <-x.session.ctx.Done():
+	}
+	x.ended(sat, x.failed("", sat, sat.Ended()).summary(), true)
+}
+
+// startAhead starts the satellite before a call needs it.
+func (x *extension) startAhead() {
+	if x.enter(x.session.ctx, "") != nil {
+		return
+	}
+	if _, err := x.ready(x.session.ctx, satellite.Invocation{}); err != nil {
+		x.session.host.logger.Warn("start ahead of need failed", "extension", x.name, "session", x.session.id, "error", err)
+		return
+	}
+	x.leave()
+}
+
+// close ends the satellite, if there is one.
+func (x *extension) close() {
+	x.mu.Lock()
+	sat := x.satellite
+	x.mu.Unlock()
+	if sat != nil {
+		sat.Close()
+	}
+}
+
+// release lets go of what the extension holds of the host.
+func (x *extension) release() {
+	if x.program != nil {
+		x.session.host.release(x.program)
+	}
+}

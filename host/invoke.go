@@ -1,0 +1,218 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/loomext/loomext/broker"
+	"github.com/loomext/loomext/install"
+	"github.com/loomext/loomext/internal/wire"
+	"github.com/loomext/loomext/jail"
+	"github.com/loomext/loomext/satellite"
+)
+
+// Outcome is what a tool answered.
+type Outcome = satellite.ToolOutcome
+
+// Block is one piece of an Outcome.
+type Block = satellite.Block
+
+// Types of a Block.
+const (
+	BlockText = satellite.BlockText
+	BlockJSON = satellite.BlockJSON
+)
+
+// Report is what an extension emits while it answers: a partial, which is a line of
+// progress, or an artifact that was stored under an id.
+type Report = broker.Report
+
+// Call is one call of a tool.
+type Call struct {
+	Extension, Tool string
+	// Args are JSON text. They reach the tool byte for byte; empty is {}.
+	Args json.RawMessage
+	// Strand says what the call belongs to. It is opaque to loomext.
+	Strand string
+	// Timeout shortens the time that was approved for the tool. Zero, and more than
+	// was approved, is what was approved. It counts from when the tool is called.
+	Timeout time.Duration
+	// Report, if not nil, takes what the tool emits, in order and before Call
+	// returns. It is called on the goroutine that reads the satellite and must not
+	// block, nor keep its Data without copying it.
+	Report func(Report)
+}
+
+// Event is one event for an extension's hook.
+type Event struct {
+	Extension, Name string
+	// Document is the event's JSON; empty is {}. docs/wire.md has its fields.
+	Document json.RawMessage
+	// Timeout shortens the [HookTimeout]; zero is that.
+	Timeout time.Duration
+	// Report is that of [Call].
+	Report func(Report)
+}
+
+// Call calls a tool and waits for its outcome. The arguments are held against the
+// tool's schema first. The error is an [*Error].
+func (s *Session) Call(ctx context.Context, c Call) (Outcome, error) {
+	x := s.extension(c.Extension)
+	if x == nil {
+		return Outcome{}, s.unknown(c.Extension, c.Tool)
+	}
+	own, schema, ok := x.tool(c.Tool)
+	if !ok && x.program != nil {
+		return Outcome{}, &Error{Kind: Unhandled, Extension: x.name, Target: c.Tool, Code: wire.CodeUnknownTool, Msg: "it has no such tool"}
+	}
+	if len(c.Args) == 0 {
+		c.Args = json.RawMessage("{}")
+	}
+	if ok {
+		if faults := schema.Check(c.Args); len(faults) > 0 {
+			return Outcome{}, &Error{Kind: Arguments, Extension: x.name, Target: c.Tool, Code: wire.CodeBadArguments, Msg: "the arguments do not fit the schema", Faults: faults}
+		}
+	}
+	v, err := x.invoke(ctx, c.Tool, satellite.ToolCall(c.Tool, c.Args, c.Strand), own, c.Timeout, c.Report)
+	if err != nil {
+		return Outcome{}, err
+	}
+	outcome, err := satellite.Outcome(v)
+	if err != nil {
+		return Outcome{}, x.misshapen(c.Tool, err)
+	}
+	return outcome, nil
+}
+
+// Fire fires an event at the hook of one extension and returns the document that
+// it answered. An extension without a hook for the event is not started: the error
+// is of kind [Unhandled].
+func (s *Session) Fire(ctx context.Context, e Event) (json.RawMessage, error) {
+	x := s.extension(e.Extension)
+	if x == nil {
+		return nil, s.unknown(e.Extension, e.Name)
+	}
+	if x.program != nil && !x.hooks(e.Name) {
+		return nil, &Error{Kind: Unhandled, Extension: x.name, Target: e.Name, Code: wire.CodeUnhandled, Msg: "it has no hook for this event"}
+	}
+	if len(e.Document) == 0 {
+		e.Document = json.RawMessage("{}")
+	}
+	if !json.Valid(e.Document) {
+		return nil, &Error{Kind: Arguments, Extension: x.name, Target: e.Name, Code: wire.CodeBadArguments, Msg: "the event's document is not JSON"}
+	}
+	v, err := x.invoke(ctx, e.Name, satellite.EventCall(e.Name, e.Document), HookTimeout, e.Timeout, e.Report)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := satellite.Document(v)
+	if err != nil {
+		return nil, x.misshapen(e.Name, err)
+	}
+	return answer, nil
+}
+
+// unknown is the error for an extension that the session was not opened on.
+func (s *Session) unknown(name, target string) *Error {
+	return &Error{Kind: Gone, Extension: name, Target: target, Code: wire.CodeGone, Msg: "the session was not opened on it"}
+}
+
+// invoke queues for the satellite and calls it. own is the time that was approved.
+func (x *extension) invoke(ctx context.Context, target string, call satellite.Invocation, own, asked time.Duration, report func(Report)) (wire.Value, error) {
+	own = x.ceiling(own)
+	left := own
+	if asked > 0 {
+		left = min(own, asked)
+	}
+	for again := false; ; again = true {
+		if err := x.enter(ctx, target); err != nil {
+			return wire.Value{}, err
+		}
+		sat, err := x.ready(ctx, call)
+		if err != nil {
+			return wire.Value{}, err
+		}
+		v, fault := x.ask(ctx, sat, target, call, own, left, report)
+		x.leave()
+		if fault == nil {
+			return v, nil
+		}
+		if fault.Kind == Gone && !again && x.session.ctx.Err() == nil {
+			continue // it ended before anything reached it: the next one is asked
+		}
+		return wire.Value{}, fault
+	}
+}
+
+// ask makes one invocation. The turn is the caller's.
+func (x *extension) ask(ctx context.Context, sat *satellite.Satellite, target string, call satellite.Invocation, own, left time.Duration, report func(Report)) (wire.Value, *Error) {
+	began := time.Now()
+	if end, ok := ctx.Deadline(); ok {
+		left = min(left, end.Sub(began))
+	}
+	invocation := x.scope.Begin(report)
+	call.Deadline = left
+	call.Effects = func(ctx context.Context, c satellite.CapCall) wire.Result {
+		return invocation.Serve(ctx, c.Cap, c.Args)
+	}
+	x.setAnswering(true)
+	v, err := sat.Invoke(ctx, call)
+	invocation.End()
+	x.setAnswering(false)
+	if err == nil {
+		x.trace(target, "", began)
+		return v, nil
+	}
+	fault := x.failed(target, sat, err)
+	if x.session.ctx.Err() != nil && fault.Kind == Gone {
+		fault.Msg, fault.Err = "the session was closed", ErrClosed
+	}
+	if sat.Ended() != nil {
+		// A caller who gave up, or gave less than was approved, has ended it himself.
+		caller := fault.Kind == Cancelled || fault.Kind == Deadline && left < own
+		x.ended(sat, fault.summary(), !caller)
+	}
+	x.trace(target, fault.Code, began)
+	return wire.Value{}, fault
+}
+
+func (x *extension) setAnswering(answering bool) {
+	x.mu.Lock()
+	x.answering = answering
+	x.mu.Unlock()
+}
+
+// trace logs an invocation, without a word that came from outside.
+func (x *extension) trace(target, code string, began time.Time) {
+	if logger := x.session.host.logger; logger.Enabled(x.session.ctx, slog.LevelDebug) {
+		logger.Debug("invocation", "extension", x.name, "session", x.session.id, "target", target, "code", code, "took", time.Since(began))
+	}
+}
+
+// misshapen is an answer of the wrong shape. The satellite lives on.
+func (x *extension) misshapen(target string, err error) *Error {
+	e := &Error{Kind: Protocol, Extension: x.name, Target: target, Code: wire.CodeProtocol, Msg: err.Error(), Err: err}
+	var fault *satellite.Error
+	if errors.As(err, &fault) {
+		e.Msg = fault.Msg
+	}
+	return e
+}
+
+// unstarted is a satellite that could not be launched: nothing is said about the
+// extension by that.
+func (x *extension) unstarted(target string, err error) *Error {
+	e := x.gone(target, "its satellite cannot be started: "+err.Error(), &install.Error{Layer: install.LayerJail, Err: err})
+	var wall *jail.Error
+	if errors.As(err, &wall) {
+		e.Msg = "its satellite cannot be started: " + strings.TrimPrefix(wall.Error(), "jail: ")
+	}
+	return e
+}
+
+// summary is what ended a satellite, on one line.
+func (e *Error) summary() string { return e.Code + ": " + e.Msg }

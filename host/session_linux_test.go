@@ -1,0 +1,374 @@
+package host_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/loomext/loomext/host"
+	"github.com/loomext/loomext/install"
+)
+
+func TestAToolAnswers(t *testing.T) {
+	s := session(t)
+	if got := said(t, s, do(t, "echo", "text", "hello")); got != "hello" {
+		t.Errorf("%q", got)
+	}
+	st := status(t, s, "probe")
+	if st.State != host.StateIdle || st.PID == 0 || st.Restarts != 0 || st.Version != "1.0.0" {
+		t.Errorf("%+v", st)
+	}
+	if st := status(t, s, "twin"); st.State != host.StateUnstarted || st.PID != 0 {
+		t.Errorf("nobody called twin, and it is %+v", st)
+	}
+}
+
+func TestToolsComeFromTheRecords(t *testing.T) {
+	s := session(t)
+	var names []string
+	for _, tool := range s.Tools() {
+		names = append(names, tool.QualifiedName())
+		if x, name, ok := host.SplitName(tool.QualifiedName()); !ok || x != tool.Extension || name != tool.Name {
+			t.Errorf("%q splits into %q and %q", tool.QualifiedName(), x, name)
+		}
+		if len(tool.Schema) == 0 || tool.PromptSnippet == "" || tool.Timeout == 0 {
+			t.Errorf("%+v", tool)
+		}
+	}
+	if want := []string{"probe__brief", "probe__do", "twin__brief", "twin__do"}; !slices.Equal(names, want) {
+		t.Errorf("%v, want %v", names, want)
+	}
+	if got := s.Hooks("session_start"); !slices.Equal(got, []string{"probe", "twin"}) {
+		t.Errorf("%v", got)
+	}
+	for _, st := range s.Status() {
+		if st.State != host.StateUnstarted {
+			t.Errorf("asking for tools started %+v", st)
+		}
+	}
+}
+
+func TestARefusedExtensionIsAValueAndTheOthersGoOn(t *testing.T) {
+	s := open(t, newHost(t, host.Options{}), host.SessionOptions{Extensions: []string{"absent", "probe"}})
+	st := status(t, s, "absent")
+	if st.State != host.StateOut || !errors.Is(st.Err, install.ErrNotInstalled) || !strings.Contains(st.Reason, "not installed") {
+		t.Errorf("%+v", st)
+	}
+	_, err := s.Call(t.Context(), host.Call{Extension: "absent", Tool: "do"})
+	if e := fails(t, err, host.Gone, "not installed"); !errors.Is(e, install.ErrNotInstalled) {
+		t.Errorf("%v does not say why", e)
+	}
+	if got := said(t, s, do(t, "echo", "text", "here")); got != "here" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestOpeningAhead(t *testing.T) {
+	s := open(t, newHost(t, host.Options{}), host.SessionOptions{Ahead: true})
+	eventually(t, "both are there", func() bool {
+		return status(t, s, "probe").State == host.StateIdle && status(t, s, "twin").State == host.StateIdle
+	})
+	s.Start() // starts nothing twice
+	pid := status(t, s, "probe").PID
+	said(t, s, do(t, "echo"))
+	if st := status(t, s, "probe"); st.PID != pid || st.Restarts != 0 {
+		t.Errorf("%+v, started as %d", st, pid)
+	}
+}
+
+func TestSessionStartComesFirstAndTellsOfRestarts(t *testing.T) {
+	s := session(t)
+	for n := range host.MaxRestarts + 1 {
+		if got := said(t, s, do(t, "restarts")); got != fmt.Sprint(n) {
+			t.Errorf("start %d: session_start said %s restarts", n, got)
+		}
+		_, err := s.Call(t.Context(), do(t, "die", "text", "on purpose"))
+		e := fails(t, err, host.Crashed, "on purpose")
+		if e.Output == "" || !strings.Contains(e.Output, "panic: on purpose") {
+			t.Errorf("no last words in %+v", e)
+		}
+	}
+	st := status(t, s, "probe")
+	if st.State != host.StateOut || st.Restarts != host.MaxRestarts || !strings.Contains(st.Reason, "not started again") {
+		t.Errorf("%+v", st)
+	}
+	_, err := s.Call(t.Context(), do(t, "echo"))
+	fails(t, err, host.Gone, "not started again")
+	if slices.ContainsFunc(s.Tools(), func(tool host.Tool) bool { return tool.Extension == "probe" }) {
+		t.Error("the tools of an extension that is out are offered")
+	}
+	twin := do(t, "echo", "text", "still")
+	twin.Extension = "twin"
+	if got := said(t, s, twin); got != "still" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestADeathBetweenCallsIsNotedAndTheNextCallStartsAnother(t *testing.T) {
+	s := session(t)
+	said(t, s, do(t, "dielater", "text", "behind your back"))
+	eventually(t, "the death is noted", func() bool { return status(t, s, "probe").State == host.StateDestroyed })
+	st := status(t, s, "probe")
+	if st.Strikes != 1 || !strings.Contains(st.Reason, "gone") || st.PID != 0 {
+		t.Errorf("%+v", st)
+	}
+	if got := said(t, s, do(t, "restarts")); got != "1" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestFailuresCanBeToldApart(t *testing.T) {
+	s := session(t)
+	for _, c := range []struct {
+		call  host.Call
+		kind  host.Kind
+		piece string
+	}{
+		{do(t, "refuse", "text", "no such city"), host.Refused, "refused: no such city"},
+		{do(t, "panic", "text", "a bug"), host.Crashed, "a bug"},
+		{do(t, "echo", "n", "one"), host.Arguments, "n"},
+		{host.Call{Extension: "probe", Tool: "do", Args: []byte("{")}, host.Arguments, "JSON"},
+		{host.Call{Extension: "probe", Tool: "nothing"}, host.Unhandled, "no such tool"},
+		{host.Call{Extension: "nobody", Tool: "do"}, host.Gone, "not opened on it"},
+	} {
+		_, err := s.Call(t.Context(), c.call)
+		if e := fails(t, err, c.kind, c.piece); e.Extension != c.call.Extension || e.Target != c.call.Tool {
+			t.Errorf("%+v", e)
+		}
+		if host.KindOf(err) != c.kind {
+			t.Errorf("%v", err)
+		}
+	}
+	if _, err := s.Fire(t.Context(), host.Event{Extension: "probe", Name: "tool_call"}); true {
+		fails(t, err, host.Unhandled, "no hook")
+	}
+	if _, err := s.Fire(t.Context(), host.Event{Extension: "probe", Name: "session_start", Document: []byte("{")}); true {
+		fails(t, err, host.Arguments, "JSON")
+	}
+	if answer, err := s.Fire(t.Context(), host.Event{Extension: "probe", Name: "session_start", Document: []byte(`{"restarts": 7}`)}); err != nil || string(answer) != "{}" {
+		t.Errorf("%s, %v", answer, err)
+	}
+	if got := said(t, s, do(t, "restarts")); got != "7" {
+		t.Errorf("%q", got)
+	}
+	if st := status(t, s, "probe"); st.State != host.StateIdle || st.Restarts != 0 {
+		t.Errorf("answers that fail are answers: %+v", st)
+	}
+}
+
+func TestAMissedDeadlineIsAStrike(t *testing.T) {
+	s := session(t)
+	call := do(t, "spin")
+	call.Tool = "brief"
+	_, err := s.Call(t.Context(), call)
+	fails(t, err, host.Deadline, "destroyed")
+	if st := status(t, s, "probe"); st.State != host.StateDestroyed || st.Strikes != 1 || !strings.Contains(st.Reason, "deadline") {
+		t.Errorf("%+v", st)
+	}
+	if got := said(t, s, do(t, "restarts")); got != "1" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestWhatACallerEndsIsNoStrike(t *testing.T) {
+	s := session(t)
+	for range host.MaxRestarts + 2 {
+		ctx, cancel := context.WithCancel(t.Context())
+		call := do(t, "spin")
+		call.Report = func(host.Report) { cancel() }
+		_, err := s.Call(ctx, call)
+		fails(t, err, host.Cancelled, "")
+		hurried := do(t, "spin")
+		hurried.Timeout = time.Millisecond
+		_, err = s.Call(t.Context(), hurried)
+		fails(t, err, host.Deadline, "")
+		short, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		_, err = s.Call(short, do(t, "spin"))
+		stop()
+		fails(t, err, host.Deadline, "")
+	}
+	if st := status(t, s, "probe"); st.Strikes != 0 || st.State != host.StateDestroyed {
+		t.Errorf("%+v", st)
+	}
+	said(t, s, do(t, "echo"))
+}
+
+func TestAHeededCancellationKeepsTheSatellite(t *testing.T) {
+	s := session(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	call := do(t, "hold")
+	call.Report = func(host.Report) { cancel() }
+	_, err := s.Call(ctx, call)
+	fails(t, err, host.Cancelled, "")
+	if st := status(t, s, "probe"); st.State != host.StateIdle || st.Restarts != 0 {
+		t.Errorf("%+v", st)
+	}
+}
+
+func TestTimeInTheQueueIsNoFaultOfTheExtension(t *testing.T) {
+	s := session(t)
+	holding, release := make(chan struct{}), make(chan struct{})
+	held, letGo := context.WithCancel(t.Context())
+	var first sync.WaitGroup
+	first.Go(func() {
+		call := do(t, "hold")
+		call.Report = func(host.Report) { close(holding) }
+		_, err := s.Call(held, call)
+		fails(t, err, host.Cancelled, "")
+		close(release)
+	})
+	<-holding
+	if st := status(t, s, "probe"); st.State != host.StateAnswering {
+		t.Errorf("%+v", st)
+	}
+	waiting, giveUp := context.WithCancel(t.Context())
+	var queued sync.WaitGroup
+	queued.Go(func() {
+		_, err := s.Call(waiting, do(t, "echo"))
+		if e := fails(t, err, host.Cancelled, "not called"); !errors.Is(e, context.Canceled) {
+			t.Errorf("%v", e)
+		}
+	})
+	queued.Go(func() {
+		short, stop := context.WithTimeout(t.Context(), time.Millisecond)
+		defer stop()
+		_, err := s.Call(short, do(t, "echo"))
+		fails(t, err, host.Deadline, "not called")
+	})
+	brief := do(t, "echo", "text", "in time") // its own time is shorter than its wait
+	brief.Tool = "brief"
+	queued.Go(func() {
+		if got := said(t, s, brief); got != "in time" {
+			t.Errorf("%q", got)
+		}
+	})
+	eventually(t, "the callers wait", func() bool { return status(t, s, "probe").Waiting == 2 })
+	giveUp()
+	eventually(t, "one is left", func() bool { return status(t, s, "probe").Waiting == 1 })
+	letGo()
+	<-release
+	first.Wait()
+	queued.Wait()
+	if st := status(t, s, "probe"); st.Strikes != 0 || st.State != host.StateIdle || st.Waiting != 0 {
+		t.Errorf("%+v", st)
+	}
+}
+
+func TestCallersAreAnsweredInTheOrderTheyCame(t *testing.T) {
+	s := session(t)
+	said(t, s, do(t, "echo"))
+	var mu sync.Mutex
+	var order []int
+	var all sync.WaitGroup
+	holding, letGo := context.WithCancel(t.Context())
+	begun := make(chan struct{})
+	all.Go(func() {
+		call := do(t, "hold")
+		call.Report = func(host.Report) { close(begun) }
+		_, _ = s.Call(holding, call)
+	})
+	<-begun
+	const callers = 8
+	for i := range callers {
+		all.Go(func() {
+			call := do(t, "report", "n", 1)
+			call.Report = func(host.Report) {
+				mu.Lock()
+				defer mu.Unlock()
+				order = append(order, i)
+			}
+			if _, err := s.Call(t.Context(), call); err != nil {
+				t.Error(err)
+			}
+		})
+		eventually(t, "the next one waits", func() bool { return status(t, s, "probe").Waiting == i+1 })
+	}
+	letGo()
+	all.Wait()
+	if !slices.IsSorted(order) || len(order) != callers {
+		t.Errorf("%v", order)
+	}
+}
+
+func TestClosingEndsCallsAndQueues(t *testing.T) {
+	h := newHost(t, host.Options{})
+	s := open(t, h, host.SessionOptions{})
+	begun := make(chan struct{})
+	var all sync.WaitGroup
+	all.Go(func() {
+		call := do(t, "hold")
+		call.Report = func(host.Report) { close(begun) }
+		_, err := s.Call(t.Context(), call)
+		if kind := host.KindOf(err); kind != host.Cancelled && kind != host.Refused {
+			t.Errorf("%v", err)
+		}
+	})
+	<-begun
+	all.Go(func() {
+		_, err := s.Call(t.Context(), do(t, "echo"))
+		if e := fails(t, err, host.Gone, "closed"); !errors.Is(e, host.ErrClosed) {
+			t.Errorf("%v", e)
+		}
+	})
+	eventually(t, "one waits", func() bool { return status(t, s, "probe").Waiting == 1 })
+	s.Close()
+	all.Wait()
+	_, err := s.Call(t.Context(), do(t, "echo"))
+	fails(t, err, host.Gone, "closed")
+	s.Close()
+	h.Close()
+	if _, err := h.Open(t.Context(), host.SessionOptions{}); !errors.Is(err, host.ErrClosed) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestHostileNamesOfSessions(t *testing.T) {
+	h := newHost(t, host.Options{})
+	for _, id := range []string{"../up", "a b", "a/b", "\n", strings.Repeat("a", 65)} {
+		if _, err := h.Open(t.Context(), host.SessionOptions{ID: id}); err == nil {
+			t.Errorf("%q is a session", id)
+		}
+	}
+	if _, err := h.Open(t.Context(), host.SessionOptions{Extensions: []string{"probe", "probe"}}); err == nil {
+		t.Error("one extension twice")
+	}
+}
+
+func TestSessionsShareOneProgramAndNothingElse(t *testing.T) {
+	h := newHost(t, host.Options{})
+	const sessions = 8
+	var all sync.WaitGroup
+	for n := range sessions {
+		s := open(t, h, host.SessionOptions{ID: fmt.Sprint("session-", n)})
+		all.Go(func() {
+			for _, name := range []string{"probe", "twin"} {
+				call := do(t, "get", "key", "k")
+				call.Extension = name
+				if got := said(t, s, call); got != "false " {
+					t.Errorf("session %d, %s: %q is there before it was set", n, name, got)
+				}
+				set := do(t, "set", "key", "k", "text", fmt.Sprint(n, name))
+				set.Extension = name
+				said(t, s, set)
+				if got := said(t, s, call); got != fmt.Sprint("true ", n, name) {
+					t.Errorf("session %d, %s: %q", n, name, got)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+func TestAStoppedOpeningLeavesNothing(t *testing.T) {
+	h := newHost(t, host.Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := h.Open(ctx, host.SessionOptions{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+}
