@@ -48,11 +48,8 @@ import (
 	"github.com/loomext/loomext/jail"
 )
 
-// The parts of a home that sessions write to.
-const (
-	logsDir      = "logs"
-	artifactsDir = "artifacts"
-)
+// artifactsDir is the part of a home that keeps what extensions emit.
+const artifactsDir = "artifacts"
 
 // Options are what the sessions of one program have in common.
 type Options struct {
@@ -136,7 +133,9 @@ func (h *Host) Close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for name, log := range h.logs {
-		_ = log.Close()
+		if err := log.Close(); err != nil {
+			h.logger.Warn("a log has lost lines", "extension", name, "error", err)
+		}
 		delete(h.logs, name)
 	}
 }
@@ -146,7 +145,7 @@ func (h *Host) log(name string) *satlog.Log {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.logs[name] == nil {
-		h.logs[name] = satlog.Open(filepath.Join(h.home, logsDir), name)
+		h.logs[name] = satlog.Open(filepath.Join(h.home, satlog.DirName), name)
 	}
 	return h.logs[name]
 }

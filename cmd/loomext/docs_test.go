@@ -77,6 +77,7 @@ func TestDocsNameEveryJSONKey(t *testing.T) {
 		"schema":       reflect.TypeFor[schemaResult](),
 		"doctor":       reflect.TypeFor[doctorResult](),
 		"config":       reflect.TypeFor[configResult](),
+		"logs":         reflect.TypeFor[logsEntry](),
 		"The record":   record,
 		"The approval": reflect.TypeFor[install.Approval](),
 	} {

@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"syscall"
 	"testing"
@@ -93,15 +92,5 @@ func TestLogsOnATerminal(t *testing.T) {
 	w.env = append(w.env, "NO_COLOR=1")
 	if status, seen = w.on(newTerminal(t), nil, "logs", "demo"); status != 0 || strings.Contains(seen, "\x1b") || !strings.Contains(seen, ` s1 | \x1b[31mred`) {
 		t.Errorf("NO_COLOR: status %d: %q", status, seen)
-	}
-}
-
-func TestDocsNameEveryKeyOfALine(t *testing.T) {
-	text := section(t, cliDocs(t), "logs")
-	shape := reflect.TypeFor[logsEntry]()
-	for _, key := range jsonKeys(shape, shape, map[reflect.Type]bool{}) {
-		if !strings.Contains(text, "`"+key+"`") {
-			t.Errorf("docs/cli.md: logs: the key %s is not described", key)
-		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/loomext/loomext/prelude/cap/clock"
+	"github.com/loomext/loomext/prelude/cap/report"
 	"github.com/loomext/loomext/prelude/ext"
 )
 
@@ -35,6 +36,9 @@ var Run = ext.Typed(func(ctx ext.Ctx, q query) (ext.Outcome, error) {
 	case "effect":
 		at, err := clock.Now(ctx)
 		return ext.Text("it is " + at.Format("2006-01-02")), err
+	case "emit":
+		id, err := report.Emit(ctx, "table.csv", "text/csv", []byte("a,b\n1,2\n"))
+		return ext.Text("artifact " + id), err
 	case "json":
 		return ext.Outcome{Content: []ext.Content{ext.JSONContent{Value: []byte("{")}}}, nil
 	}
