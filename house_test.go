@@ -24,6 +24,7 @@ var rooms = []struct {
 	{"internal/wire", nil},
 	{"prelude", []string{"internal/wire"}},
 	{"internal/tomlfile", nil},
+	{"escape", nil},
 	{".", nil},
 	{"jail", nil},
 	{"egress", nil},
@@ -40,7 +41,7 @@ var rooms = []struct {
 	{"config", []string{"internal/tomlfile"}},
 	{"broker", []string{"internal/wire", "manifest", "egress", "jail", "config"}},
 	{"host", []string{"internal/wire", "jail", "manifest", "satellite", "install", "config", "broker"}},
-	{"cmd/loomext", []string{"internal/wire", ".", "jail", "manifest", "source", "schema", "vendorize", "gen", "vet", "build", "satellite", "install", "config", "broker", "host"}},
+	{"cmd/loomext", []string{"internal/wire", "escape", ".", "jail", "manifest", "source", "schema", "vendorize", "gen", "vet", "build", "satellite", "install", "config", "broker", "host"}},
 }
 
 // TestArrowsPointDown holds every import of every room against the list.

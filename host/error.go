@@ -19,8 +19,7 @@ const (
 	Refused Kind = "refused"
 	// Arguments: they do not fit the tool's schema, or are no JSON. Nothing was called.
 	Arguments Kind = "arguments"
-	// Unhandled: the extension has no hook for the event, or no such tool. Nothing
-	// happened.
+	// Unhandled: there is no such extension, tool or hook. Nothing happened.
 	Unhandled Kind = "unhandled"
 	// Crashed: the extension panicked or its process died, or it made an answer that
 	// has no encoding. Output has its last words.
@@ -76,6 +75,23 @@ func (e *Error) Error() string {
 	return text
 }
 
+// Reply is what a model is told in place of an outcome: the words of a refusal, what
+// is wrong with the arguments, or that the tool failed and how. It has none of the
+// satellite's output.
+func (e *Error) Reply() string {
+	switch e.Kind {
+	case Refused, Unhandled:
+		return e.Msg
+	case Arguments:
+		lines := []string{e.Msg}
+		for _, f := range e.Faults {
+			lines = append(lines, f.Error())
+		}
+		return strings.Join(lines, "\n")
+	}
+	return "the tool failed: " + string(e.Kind) + ": " + e.Msg
+}
+
 // Unwrap is the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
@@ -105,7 +121,7 @@ func (x *extension) failed(target string, sat *satellite.Satellite, err error) *
 	}
 	e.Code, e.Msg, e.Kind = fault.Code, fault.Msg, kindOf(fault)
 	e.Signal, e.Bound, e.SystemCall = fault.Signal, fault.Bound, fault.Call
-	if fault.Host {
+	if fault.Host || e.Kind == Crashed {
 		e.Msg, e.Output, _ = strings.Cut(fault.Msg, "\n")
 	}
 	if e.Output == "" && (e.Kind == Crashed || e.Kind == Deadline || e.Kind == Protocol) {

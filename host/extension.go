@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -38,6 +40,7 @@ type extension struct {
 	name    string
 	program *program // nil where it was refused
 	refusal error
+	events  []string // that it declares a hook for
 	scope   *broker.Scope
 	log     *satlog.Log
 
@@ -60,10 +63,13 @@ func (s *Session) newExtension(name string, p *program, refusal error) *extensio
 	x := &extension{session: s, name: name, program: p, refusal: refusal, turn: make(chan struct{}, 1)}
 	if refusal != nil {
 		x.out, x.reason = true, refusal.Error()
+		if record, err := s.host.store.Record(name); err == nil {
+			x.events = record.Events()
+		}
 		s.host.logger.Warn("extension refused", "extension", name, "session", s.id, "error", refusal)
 		return x
 	}
-	x.log = s.host.log(name)
+	x.log, x.events = s.host.log(name), p.Record.Events()
 	terms := broker.Terms{Extension: name, Requested: p.Record.Requested, Granted: p.Record.Granted}
 	if net, ok := p.Manifest.Net(); ok {
 		terms.Net = &net
@@ -84,15 +90,20 @@ func (x *extension) tool(name string) (timeout time.Duration, schema *manifest.S
 	return time.Duration(tool.TimeoutMS) * time.Millisecond, schema, ok
 }
 
-func (x *extension) hooks(event string) bool {
-	if x.program != nil {
-		for _, hook := range x.program.Record.Hooks {
-			if hook.Event == event {
-				return true
-			}
-		}
+// tools are the names of its tools, for a message.
+func (x *extension) tools() string {
+	names := make([]string, len(x.program.Record.Tools))
+	for i, t := range x.program.Record.Tools {
+		names[i] = t.Name
 	}
-	return false
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}
+
+func (x *extension) hooks(event string) bool {
+	return slices.Contains(x.events, event)
 }
 
 // ceiling is a time under the operator's ceiling.

@@ -8,8 +8,7 @@
 //
 // A [Host] is what the sessions of one program share: the operator's
 // configuration, the broker that serves the effects of extensions, and the
-// programs in memory. A program that embeds it calls [jail.Main] first in its own
-// main, or names a loomext binary in [jail.Options].
+// programs in memory.
 //
 // The package knows no concrete harness, no model and no transcript. It decides
 // nothing about what an extension may do: that is the broker's, by what was
@@ -33,6 +32,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,7 +55,8 @@ const artifactsDir = "artifacts"
 type Options struct {
 	// Home is the store's directory; empty is that of [install.DefaultHome].
 	Home string
-	// Config is the operator's; nil is what config.toml of the home says.
+	// Config is the operator's; nil is what config.toml of the home says. A ceiling that
+	// is zero is the default.
 	Config *config.Config
 	// Jail says how the jail behaves on this machine.
 	Jail jail.Options
@@ -106,6 +107,9 @@ func New(o Options) (*Host, error) {
 	} else if h.config, err = config.Load(h.home); err != nil {
 		return nil, err
 	}
+	ceilings, usual := &h.config.Ceilings, config.Default().Ceilings
+	ceilings.Timeout = cmp.Or(ceilings.Timeout, usual.Timeout)
+	ceilings.MaxResponseBytes = cmp.Or(ceilings.MaxResponseBytes, usual.MaxResponseBytes)
 	h.store = install.Open(h.home)
 	h.storage = artifact.Open(filepath.Join(h.home, artifactsDir))
 	if h.broker, err = broker.New(broker.Options{Config: h.config, Artifacts: h.storage, Logger: h.logger}); err != nil {
@@ -219,7 +223,7 @@ func (h *Host) release(p *program) {
 // name that is asked for twice is a caller's mistake.
 func (h *Host) names(o SessionOptions) ([]string, error) {
 	names := o.Extensions
-	if names == nil && o.Loaded == nil {
+	if len(names)+len(o.Loaded) == 0 {
 		entries, err := h.store.List()
 		if err != nil {
 			return nil, err

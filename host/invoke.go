@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"time"
@@ -42,8 +43,8 @@ type Call struct {
 	// was approved, is what was approved. It counts from when the tool is called.
 	Timeout time.Duration
 	// Report, if not nil, takes what the tool emits, in order and before Call
-	// returns. It is called on the goroutine that reads the satellite and must not
-	// block, nor keep its Data without copying it.
+	// returns. It is called on the goroutine that reads the satellite: it must not
+	// block, nor call the session, nor change the Data.
 	Report func(Report)
 }
 
@@ -52,7 +53,9 @@ type Event struct {
 	Extension, Name string
 	// Document is the event's JSON; empty is {}. docs/wire.md has its fields.
 	Document json.RawMessage
-	// Timeout shortens the [HookTimeout]; zero is that.
+	// Timeout shortens the [HookTimeout]; zero is that. It counts from when the hook is
+	// called: a call of the same extension's tool comes before it, and only ctx bounds
+	// the wait.
 	Timeout time.Duration
 	// Report is that of [Call].
 	Report func(Report)
@@ -63,11 +66,11 @@ type Event struct {
 func (s *Session) Call(ctx context.Context, c Call) (Outcome, error) {
 	x := s.extension(c.Extension)
 	if x == nil {
-		return Outcome{}, s.unknown(c.Extension, c.Tool)
+		return Outcome{}, unknown(c.Extension, c.Tool)
 	}
 	own, schema, ok := x.tool(c.Tool)
 	if !ok && x.program != nil {
-		return Outcome{}, &Error{Kind: Unhandled, Extension: x.name, Target: c.Tool, Code: wire.CodeUnknownTool, Msg: "it has no such tool"}
+		return Outcome{}, &Error{Kind: Unhandled, Extension: x.name, Target: c.Tool, Code: wire.CodeUnknownTool, Msg: fmt.Sprintf("%s has no tool %q; it has %s", x.name, c.Tool, x.tools())}
 	}
 	if len(c.Args) == 0 {
 		c.Args = json.RawMessage("{}")
@@ -94,10 +97,10 @@ func (s *Session) Call(ctx context.Context, c Call) (Outcome, error) {
 func (s *Session) Fire(ctx context.Context, e Event) (json.RawMessage, error) {
 	x := s.extension(e.Extension)
 	if x == nil {
-		return nil, s.unknown(e.Extension, e.Name)
+		return nil, unknown(e.Extension, e.Name)
 	}
 	if x.program != nil && !x.hooks(e.Name) {
-		return nil, &Error{Kind: Unhandled, Extension: x.name, Target: e.Name, Code: wire.CodeUnhandled, Msg: "it has no hook for this event"}
+		return nil, &Error{Kind: Unhandled, Extension: x.name, Target: e.Name, Code: wire.CodeUnhandled, Msg: fmt.Sprintf("%s has no hook for %q", x.name, e.Name)}
 	}
 	if len(e.Document) == 0 {
 		e.Document = json.RawMessage("{}")
@@ -117,8 +120,8 @@ func (s *Session) Fire(ctx context.Context, e Event) (json.RawMessage, error) {
 }
 
 // unknown is the error for an extension that the session was not opened on.
-func (s *Session) unknown(name, target string) *Error {
-	return &Error{Kind: Gone, Extension: name, Target: target, Code: wire.CodeGone, Msg: "the session was not opened on it"}
+func unknown(name, target string) *Error {
+	return &Error{Kind: Unhandled, Extension: name, Target: target, Code: wire.CodeUnhandled, Msg: fmt.Sprintf("there is no extension %q in this session", name)}
 }
 
 // invoke queues for the satellite and calls it. own is the time that was approved.

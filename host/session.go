@@ -19,7 +19,7 @@ type SessionOptions struct {
 	// ID names the session in logs and with artifacts: up to 64 of the letters, digits
 	// and -_ . Empty mints one.
 	ID string
-	// Extensions are the names of installed extensions. Nil is all that is
+	// Extensions are the names of installed extensions. None is all that is
 	// installed, unless Loaded has some.
 	Extensions []string
 	// Loaded are extensions that the caller has loaded with their images. They stay
@@ -204,12 +204,13 @@ func (s *Session) Tools() []Tool {
 	return tools
 }
 
-// Hooks are the names of the extensions that are not out and have a hook for an
-// event, sorted.
+// Hooks are the names of the extensions that declare a hook for an event, sorted.
+// Those that are out are among them: a gate that cannot be asked has not allowed
+// anything, and [Session.Fire] says so.
 func (s *Session) Hooks(event string) []string {
 	var names []string
 	for _, x := range s.extensions {
-		if x.status().State != StateOut && x.hooks(event) {
+		if x.hooks(event) {
 			names = append(names, x.name)
 		}
 	}

@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/loomext/loomext/config"
 	"github.com/loomext/loomext/host"
 	"github.com/loomext/loomext/install"
 )
@@ -102,6 +105,11 @@ func TestSessionStartComesFirstAndTellsOfRestarts(t *testing.T) {
 	if slices.ContainsFunc(s.Tools(), func(tool host.Tool) bool { return tool.Extension == "probe" }) {
 		t.Error("the tools of an extension that is out are offered")
 	}
+	if got := s.Hooks("session_start"); !slices.Equal(got, []string{"probe", "twin"}) {
+		t.Errorf("a gate that is out is forgotten: %v", got)
+	}
+	_, err = s.Fire(t.Context(), host.Event{Extension: "probe", Name: "session_start"})
+	fails(t, err, host.Gone, "not started again")
 	twin := do(t, "echo", "text", "still")
 	twin.Extension = "twin"
 	if got := said(t, s, twin); got != "still" {
@@ -125,16 +133,16 @@ func TestADeathBetweenCallsIsNotedAndTheNextCallStartsAnother(t *testing.T) {
 func TestFailuresCanBeToldApart(t *testing.T) {
 	s := session(t)
 	for _, c := range []struct {
-		call  host.Call
-		kind  host.Kind
-		piece string
+		call         host.Call
+		kind         host.Kind
+		piece, reply string
 	}{
-		{do(t, "refuse", "text", "no such city"), host.Refused, "refused: no such city"},
-		{do(t, "panic", "text", "a bug"), host.Crashed, "a bug"},
-		{do(t, "echo", "n", "one"), host.Arguments, "n"},
-		{host.Call{Extension: "probe", Tool: "do", Args: []byte("{")}, host.Arguments, "JSON"},
-		{host.Call{Extension: "probe", Tool: "nothing"}, host.Unhandled, "no such tool"},
-		{host.Call{Extension: "nobody", Tool: "do"}, host.Gone, "not opened on it"},
+		{do(t, "refuse", "text", "no such city"), host.Refused, "refused: no such city", "no such city"},
+		{do(t, "panic", "text", "a bug"), host.Crashed, "a bug", "the tool failed: crashed: "},
+		{do(t, "echo", "n", "one"), host.Arguments, "n", "the arguments do not fit the schema\n/n: "},
+		{host.Call{Extension: "probe", Tool: "do", Args: []byte("{")}, host.Arguments, "JSON", "not JSON"},
+		{host.Call{Extension: "probe", Tool: "nothing"}, host.Unhandled, `probe has no tool "nothing"; it has brief, do`, "it has brief, do"},
+		{host.Call{Extension: "nobody", Tool: "do"}, host.Unhandled, `no extension "nobody"`, "no extension"},
 	} {
 		_, err := s.Call(t.Context(), c.call)
 		if e := fails(t, err, c.kind, c.piece); e.Extension != c.call.Extension || e.Target != c.call.Tool {
@@ -142,6 +150,9 @@ func TestFailuresCanBeToldApart(t *testing.T) {
 		}
 		if host.KindOf(err) != c.kind {
 			t.Errorf("%v", err)
+		}
+		if reply := err.(*host.Error).Reply(); !strings.Contains(reply, c.reply) || strings.Contains(reply, "goroutine") {
+			t.Errorf("a model is told %q, want %q", reply, c.reply)
 		}
 	}
 	if _, err := s.Fire(t.Context(), host.Event{Extension: "probe", Name: "tool_call"}); true {
@@ -362,6 +373,65 @@ func TestSessionsShareOneProgramAndNothingElse(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+func TestAZeroConfigurationHasTheUsualCeilings(t *testing.T) {
+	s := open(t, newHost(t, host.Options{Config: new(config.Config)}), host.SessionOptions{Extensions: []string{}})
+	if got := said(t, s, do(t, "echo", "text", "in time")); got != "in time" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestTheOperatorsCeilingIsATimeForAll(t *testing.T) {
+	c := config.Default()
+	c.Ceilings.Timeout = 300 * time.Millisecond
+	s := open(t, newHost(t, host.Options{Config: &c}), host.SessionOptions{})
+	for _, tool := range s.Tools() {
+		if tool.Timeout != c.Ceilings.Timeout {
+			t.Errorf("%s has %s", tool.Name, tool.Timeout)
+		}
+	}
+	_, err := s.Call(t.Context(), do(t, "spin"))
+	fails(t, err, host.Deadline, "")
+	if st := status(t, s, "probe"); st.Strikes != 1 {
+		t.Errorf("the ceiling is the time that it had: %+v", st)
+	}
+}
+
+func TestARefusedExtensionsHooksAreKnown(t *testing.T) {
+	damaged := filepath.Join(t.TempDir(), "home")
+	if err := os.CopyFS(damaged, os.DirFS(home)); err != nil {
+		t.Fatal(err)
+	}
+	link, err := os.Readlink(filepath.Join(home, "extensions", "probe"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(damaged, "extensions"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	_ = os.Remove(filepath.Join(damaged, "extensions", "probe"))
+	if err := os.Symlink(link, filepath.Join(damaged, "extensions", "probe")); err != nil {
+		t.Fatal(err)
+	}
+	artifact := filepath.Join(damaged, "extensions", "probe", "loom_satellite")
+	if err := errors.Join(os.Chmod(artifact, 0o700), os.WriteFile(artifact, []byte("another program"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	h, err := host.New(host.Options{Home: damaged})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	s := open(t, h, host.SessionOptions{Extensions: []string{"probe"}})
+	if st := status(t, s, "probe"); st.State != host.StateOut || st.Err == nil {
+		t.Errorf("%+v", st)
+	}
+	if got := s.Hooks("session_start"); !slices.Equal(got, []string{"probe"}) {
+		t.Errorf("%v", got)
+	}
+	_, err = s.Fire(t.Context(), host.Event{Extension: "probe", Name: "session_start"})
+	fails(t, err, host.Gone, "loom_satellite")
 }
 
 func TestAStoppedOpeningLeavesNothing(t *testing.T) {

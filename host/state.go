@@ -75,8 +75,11 @@ func (x *extension) ended(sat *satellite.Satellite, why string, strike bool) {
 		x.mu.Unlock()
 		return
 	}
+	if x.session.ctx.Err() != nil {
+		why, strike = "the session was closed", false
+	}
 	x.satellite, x.answering, x.reason = nil, false, why
-	if strike && x.session.ctx.Err() == nil {
+	if strike {
 		x.strikes++
 	}
 	if x.strikes > MaxRestarts {

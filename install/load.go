@@ -137,20 +137,34 @@ func (s *Store) List() ([]Entry, error) {
 		if strings.HasPrefix(link.Name(), ".") {
 			continue // what file managers leave; no extension has such a name
 		}
-		a := &audit{store: s, name: link.Name()}
-		entry := Entry{Name: a.name}
-		if _, err := a.checkLink(ctx); errors.Is(err, ErrNotInstalled) {
+		record, err := s.record(ctx, link.Name())
+		if errors.Is(err, ErrNotInstalled) {
 			continue // removed since the directory was read
-		} else if err != nil {
-			entry.Err = refuse(LayerRecord, err)
-		} else if _, err := a.checkRecord(ctx); err != nil {
-			entry.Err = refuse(LayerRecord, err)
-		} else {
-			entry.Record = &a.record
+		}
+		entry := Entry{Name: link.Name(), Err: err}
+		if err == nil {
+			entry.Record = &record
 		}
 		entries = append(entries, entry)
 	}
 	return entries, nil
+}
+
+// Record reads the record of one name and checks what [Store.List] does. Errors are of
+// layer "record".
+func (s *Store) Record(name string) (Record, error) {
+	return s.record(context.Background(), name)
+}
+
+func (s *Store) record(ctx context.Context, name string) (Record, error) {
+	a := &audit{store: s, name: name}
+	if _, err := a.checkLink(ctx); err != nil {
+		return Record{}, refuse(LayerRecord, err)
+	}
+	if _, err := a.checkRecord(ctx); err != nil {
+		return Record{}, refuse(LayerRecord, err)
+	}
+	return a.record, nil
 }
 
 // Remove takes an extension away: its link first, in one step, then its generations, but for

@@ -115,6 +115,15 @@ func (r Record) Tool(name string) (RecordTool, bool) {
 	return RecordTool{}, false
 }
 
+// Events are the events that it declares hooks for.
+func (r Record) Events() []string {
+	events := make([]string, len(r.Hooks))
+	for i, hook := range r.Hooks {
+		events[i] = hook.Event
+	}
+	return events
+}
+
 // terms fills what a manifest decides: everything of the record that [Store.Load] re-derives
 // from the installed tree.
 func (r *Record) terms(m manifest.Manifest) error {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/loomext/loomext/cmd/loomext/internal/escape"
+	"github.com/loomext/loomext/escape"
 	"github.com/loomext/loomext/install"
 	"github.com/loomext/loomext/satellite"
 )

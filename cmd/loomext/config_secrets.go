@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/loomext/loomext/cmd/loomext/internal/escape"
+	"github.com/loomext/loomext/escape"
 	"github.com/loomext/loomext/config"
 	"github.com/loomext/loomext/install"
 )

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/loomext/loomext/cmd/loomext/internal/escape"
+	"github.com/loomext/loomext/escape"
 	"github.com/loomext/loomext/install"
 	"github.com/loomext/loomext/jail"
 )

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/loomext/loomext/cmd/loomext/internal/escape"
+	"github.com/loomext/loomext/escape"
 	"github.com/loomext/loomext/gen"
 	"github.com/loomext/loomext/manifest"
 	"github.com/loomext/loomext/vendorize"

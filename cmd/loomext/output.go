@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/text/width"
 
-	"github.com/loomext/loomext/cmd/loomext/internal/escape"
+	"github.com/loomext/loomext/escape"
 )
 
 // errorf writes to standard error, above a progress line that is being rewritten. The caller

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/loomext/loomext/cmd/loomext/internal/escape"
+	"github.com/loomext/loomext/escape"
 	"github.com/loomext/loomext/install"
 )
 

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/loomext/loomext/cmd/loomext/internal/escape"
+	"github.com/loomext/loomext/escape"
 	"github.com/loomext/loomext/install"
 )
 

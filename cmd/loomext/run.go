@@ -15,7 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/loomext/loomext/build"
-	"github.com/loomext/loomext/cmd/loomext/internal/escape"
+	"github.com/loomext/loomext/escape"
 	"github.com/loomext/loomext/install"
 	"github.com/loomext/loomext/jail"
 	"github.com/loomext/loomext/vet"
