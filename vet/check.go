@@ -11,7 +11,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 
 	"github.com/loomext/loomext/manifest"
@@ -178,53 +177,6 @@ func (c *checker) order() []string {
 		visit(f.dir)
 	}
 	return sorted
-}
-
-// typecheck checks one package and reports what the compiler would.
-func (c *checker) typecheck(dir string) {
-	files := c.dirs[dir]
-	path := c.q.Module
-	if dir != "." {
-		path += "/" + dir
-	}
-	defer func() {
-		if p := recover(); p != nil {
-			files[0].whole(LintCompile, fmt.Sprintf("the type checker failed over this package: %v", p), "write it more plainly")
-		}
-	}()
-	config := types.Config{
-		GoVersion: goVersion,
-		Importer:  c,
-		Sizes:     types.SizesFor("gc", runtime.GOARCH),
-		Error: func(err error) {
-			var e types.Error
-			if c.fault == nil && errors.As(err, &e) {
-				c.at(e.Pos, LintCompile, e.Msg, "correct it")
-			}
-		},
-	}
-	var syntax []*ast.File
-	for _, f := range files {
-		syntax = append(syntax, f.syntax)
-	}
-	pkg := types.NewPackage(path, files[0].syntax.Name.Name)
-	c.packages[path] = pkg
-	_ = types.NewChecker(&config, c.fset, pkg, c.info).Files(syntax)
-}
-
-// Import is for the type checker: the extension's own packages as they were checked, all others as they were compiled.
-func (c *checker) Import(path string) (*types.Package, error) {
-	if own := c.packages[path]; own != nil {
-		return own, nil
-	}
-	if !allowed[path] {
-		return nil, fmt.Errorf("%s is outside the seam", path)
-	}
-	pkg, err := c.compiled.Import(path)
-	if err != nil && c.fault == nil {
-		c.fault = fmt.Errorf("the compiled package %s cannot be read: %w", path, err)
-	}
-	return pkg, err
 }
 
 // at records a finding at a place in any of the files.

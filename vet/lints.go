@@ -215,9 +215,10 @@ func Poke(err *json.UnsupportedValueError) {
 		Name: LintVariable,
 		Why: "A variable of the standard library or the prelude is shared with code that trusts it. Writing to it, or to what it refers to, " +
 			"changes that code; so does whoever has its address. Copies of such a variable are followed through the extension's own " +
-			"variables, fields and functions.",
-		Instead: "Make a value of your own and change that: slices.Clone and maps.Clone copy, and base64.NewEncoding makes a new one.",
-		Path:    "lib/lib.go",
+			"variables, fields, functions and methods, and through what the standard library keeps and gives back.",
+		Instead: "Make a value of your own and change that: slices.Clone and maps.Clone copy, and base64.NewEncoding makes a new one. A " +
+			"variable that is given such a copy in the same block, before the write, is the extension's own.",
+		Path: "lib/lib.go",
 		Example: `package lib
 
 import "encoding/base64"

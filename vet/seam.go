@@ -7,7 +7,7 @@ import (
 
 // SeamVersion changes whenever the lists below do, or what a rule lets pass. An install records it, so that a later
 // seam with other rules asks the operator anew.
-const SeamVersion = 2
+const SeamVersion = 3
 
 // Seam is what source may name, as it is recorded with an approval.
 type Seam struct {

@@ -7,47 +7,73 @@ import (
 	"go/types"
 )
 
-// mutators are functions that change what an argument refers to, by path and name, with the argument's number.
-var mutators = map[string]int{
-	"slices.Sort": 0, "slices.SortFunc": 0, "slices.SortStableFunc": 0, "slices.Reverse": 0, "slices.Insert": 0, "slices.Delete": 0,
-	"slices.DeleteFunc": 0, "slices.Compact": 0, "slices.CompactFunc": 0, "slices.Replace": 0,
-	"maps.Copy": 0, "maps.DeleteFunc": 0, "maps.Insert": 0,
-	"sort.Sort": 0, "sort.Stable": 0, "sort.Slice": 0, "sort.SliceStable": 0, "sort.Ints": 0, "sort.Strings": 0, "sort.Float64s": 0,
-	"encoding/json.Unmarshal": 1, "encoding/xml.Unmarshal": 1, "encoding/binary.Read": 2, "encoding/binary.Decode": 2,
-	"encoding/hex.Decode": 0, "encoding/hex.Encode": 0, "crypto/rand.Read": 0, "crypto/subtle.XORBytes": 0,
-	"io.ReadFull": 1, "io.ReadAtLeast": 1, "errors.As": 1, "image/draw.Draw": 0, "image/draw.DrawMask": 0,
-	"container/heap.Init": 0, "container/heap.Push": 0, "container/heap.Pop": 0, "container/heap.Fix": 0, "container/heap.Remove": 0,
-}
-
-// judgeShared refuses writes to what belongs to another package, and addresses of it.
-func (c *checker) judgeShared() {
-	w := &flow{c: c, edges: map[node][]node{}, from: map[node]types.Object{}}
-	for _, f := range c.files {
-		w.gather(f.syntax)
-	}
-	w.spread()
-	for _, f := range c.files {
-		ast.Inspect(f.syntax, func(n ast.Node) bool {
-			w.judge(n)
-			return true
-		})
-	}
-}
-
 // shared reports whether an object is a variable of a package that is not the extension's.
 func (c *checker) shared(obj types.Object) bool {
 	v, ok := obj.(*types.Var)
 	return ok && v.Pkg() != nil && !c.own(v.Pkg()) && v.Parent() == v.Pkg().Scope()
 }
 
-// judge looks at one node for writes and addresses.
-func (w *flow) judge(n ast.Node) {
+// sink is a place that writes. The first of its ways in that may lead to something of another package is reported.
+type sink struct {
+	pos  token.Pos
+	ways []way
+	what string // with a place for what it is
+	fix  string
+}
+
+// way is where a reference that is written through comes from. A write into the room of a slice needs a slice that was cut.
+type way struct {
+	items []item
+	ref   types.Type // of the reference, or nil where it may be any
+	room  bool
+}
+
+// judge reports a sink after all ways of values are known.
+func (w *flow) judge(s sink) {
+	for _, one := range s.ways {
+		for _, in := range one.items {
+			if from := w.origin(in, one); from != nil {
+				w.c.once(s.pos, LintVariable, fmt.Sprintf(s.what, givenText(from)), s.fix)
+				return
+			}
+		}
+	}
+}
+
+// origin is what of another package an item may be a copy of, where one like that is written through.
+func (w *flow) origin(in item, at way) types.Object {
+	if in.held {
+		return nil
+	}
+	if w.given(in.obj) {
+		if k := w.kinds[w.kind(in.obj)]; (!at.room || in.short) && (!in.inner && !in.elem || k.nested()) && k.holds(at.ref) {
+			return in.obj
+		}
+		return nil
+	}
+	for i, k := range w.kinds {
+		if in.inner && !k.nested() {
+			continue
+		}
+		m := mark{in.node, i}
+		if at.room && !in.short {
+			m.kind += shortened
+		}
+		if from := w.from[m]; from != nil && k.holds(at.ref) {
+			return from
+		}
+	}
+	return nil
+}
+
+// look finds what one node writes to, and what it takes the address of.
+func (w *flow) look(n ast.Node) {
 	switch n := n.(type) {
 	case *ast.AssignStmt, *ast.IncDecStmt, *ast.RangeStmt:
 		writes(n, w.written)
 	case *ast.UnaryExpr:
 		if n.Op == token.AND {
-			w.address(n.X, n.Pos())
+			w.addressed(n.X, n.Pos())
 		}
 	case *ast.SelectorExpr:
 		w.method(n)
@@ -58,9 +84,16 @@ func (w *flow) judge(n ast.Node) {
 
 // written refuses a write to a variable of another package and through a copy of one.
 func (w *flow) written(left ast.Expr) {
+	if left == nil {
+		return
+	}
 	if obj := w.root(left); obj != nil {
 		w.c.once(left.Pos(), LintVariable, "a write to "+objectText(obj)+", which belongs to another package", "keep the value in a variable of your own")
 		return
+	}
+	s := sink{pos: left.Pos(), what: "a write through a copy of %s, which belongs to another package", fix: "make a value of your own and change that"}
+	behind := func(x ast.Expr) {
+		s.ways = append(s.ways, way{items: w.sources(x), ref: w.c.info.TypeOf(x)})
 	}
 	for e := left; e != nil; {
 		switch x := e.(type) {
@@ -68,60 +101,40 @@ func (w *flow) written(left ast.Expr) {
 			e = x.X
 			continue
 		case *ast.StarExpr:
-			if w.through(left, x.X) || w.whole(left, x.X) {
+			behind(x.X)
+			if w.whole(left, x.X) {
 				return
 			}
 			e = x.X
 		case *ast.IndexExpr:
-			if _, array := underlying(w.c.info.TypeOf(x.X)).(*types.Array); !array && w.through(left, x.X) {
-				return
+			if _, array := underlying(w.c.info.TypeOf(x.X)).(*types.Array); !array {
+				behind(x.X)
 			}
 			e = x.X
 		case *ast.SelectorExpr:
 			if w.c.info.Selections[x] == nil {
-				return
+				e = nil
+				continue
 			}
-			if w.behind(left, w.embedded(x)) {
-				return
-			}
-			if _, pointer := underlying(w.c.info.TypeOf(x.X)).(*types.Pointer); pointer && w.through(left, x.X) {
-				return
+			s.ways = append(s.ways, way{items: w.embedded(x), ref: types.NewPointer(w.c.info.TypeOf(left))})
+			if _, pointer := underlying(w.c.info.TypeOf(x.X)).(*types.Pointer); pointer {
+				behind(x.X)
 			}
 			e = x.X
 		default:
-			return
+			e = nil
 		}
 	}
-}
-
-// through refuses a write behind an expression that may be a copy of another package's variable.
-func (w *flow) through(at, e ast.Expr) bool { return w.behind(at, w.sources(e)) }
-
-func (w *flow) behind(at ast.Expr, items []item) bool {
-	for _, in := range items {
-		if from := w.origin(in); from != nil {
-			w.c.once(at.Pos(), LintVariable, "a write through a copy of "+objectText(from)+", which belongs to another package", "make a value of your own and change that")
-			return true
-		}
+	if len(s.ways) > 0 {
+		w.sinks = append(w.sinks, s)
 	}
-	return false
-}
-
-func (w *flow) origin(in item) types.Object {
-	switch {
-	case in.held:
-		return nil
-	case w.c.shared(in.obj):
-		return in.obj
-	}
-	return w.from[in.node]
 }
 
 // whole refuses to replace all that a pointer points to where another package has a variable of that type, wherever the
-// pointer comes from: no value of such a type is made to be overwritten.
+// pointer comes from, unless it is plainly one to a value that the function made.
 func (w *flow) whole(at, pointer ast.Expr) bool {
 	p, ok := underlying(w.c.info.TypeOf(pointer)).(*types.Pointer)
-	if !ok {
+	if !ok || w.madeHere(pointer) {
 		return false
 	}
 	named, ok := types.Unalias(p.Elem()).(*types.Named)
@@ -139,14 +152,32 @@ func (w *flow) whole(at, pointer ast.Expr) bool {
 	return false
 }
 
-// address refuses the address of a variable of another package, and of its parts.
-func (w *flow) address(e ast.Expr, pos token.Pos) {
+// madeHere reports whether a pointer is a variable that was only ever given pointers to what was made on the spot.
+func (w *flow) madeHere(pointer ast.Expr) bool {
+	if w.new(pointer) {
+		return true
+	}
+	id, ok := ast.Unparen(pointer).(*ast.Ident)
+	if !ok {
+		return false
+	}
+	v, ok := w.c.info.ObjectOf(id).(*types.Var)
+	if !ok {
+		return false
+	}
+	m := w.made[node{obj: v, at: w.version(v, id.Pos())}]
+	return m.own && !m.other
+}
+
+// addressed refuses the address of a variable of another package, and of its parts.
+func (w *flow) addressed(e ast.Expr, pos token.Pos) {
 	if obj := w.root(e); obj != nil {
 		w.c.once(pos, LintVariable, "the address of "+objectText(obj)+", which belongs to another package", "copy the value into a variable of your own")
 	}
 }
 
-// method refuses a call that takes the address of a variable of another package for its receiver.
+// method refuses a method that takes the address of a variable of another package for its receiver, and one that changes
+// what it is called on.
 func (w *flow) method(sel *ast.SelectorExpr) {
 	selection := w.c.info.Selections[sel]
 	if selection == nil || selection.Kind() != types.MethodVal {
@@ -159,29 +190,84 @@ func (w *flow) method(sel *ast.SelectorExpr) {
 	_, wants := fn.Signature().Recv().Type().(*types.Pointer)
 	_, has := underlying(w.c.info.TypeOf(sel.X)).(*types.Pointer)
 	if wants && !has && len(selection.Index()) == 1 {
-		w.address(sel.X, sel.Pos())
+		w.addressed(sel.X, sel.Pos())
+	}
+	if m := w.writes(fn); m.receiver {
+		w.change(sel.Pos(), way{items: w.receiver(sel), ref: fn.Signature().Recv().Type()})
 	}
 }
 
 // passed refuses to hand what belongs to another package to a function that changes it.
 func (w *flow) passed(call *ast.CallExpr) {
-	name := w.calledName(call)
-	at, ok := mutators[name]
-	switch name {
-	case "clear", "copy", "delete":
-		at, ok = 0, true
-	case "append": // into the room behind a shortened slice
-		_, shortened := ast.Unparen(call.Args[0]).(*ast.SliceExpr)
-		at, ok = 0, shortened
-	}
-	if !ok || at >= len(call.Args) {
+	args := w.arguments(call)
+	if len(args) == 0 {
 		return
 	}
-	for _, in := range w.sources(call.Args[at]) {
-		if from := w.origin(in); from != nil {
-			w.c.once(call.Args[at].Pos(), LintVariable, "a write to "+objectText(from)+", which belongs to another package", "change a copy of it: slices.Clone or maps.Clone makes one")
+	position := func(i int) token.Pos { return call.Args[min(i, len(call.Args)-1)].Pos() }
+	switch obj := w.calledObject(call).(type) {
+	case *types.Builtin:
+		switch obj.Name() {
+		case "clear", "copy", "delete":
+			w.change(position(0), way{items: args[0], ref: w.c.info.TypeOf(call.Args[0])})
+		case "append":
+			if clipped(call.Args[0]) {
+				return
+			}
+			w.change(position(0), way{items: args[0], ref: w.c.info.TypeOf(call.Args[0]), room: true})
+		}
+	case *types.Func:
+		m := w.writes(obj)
+		shift := 0
+		if sel, ok := functionOf(call).(*ast.SelectorExpr); ok && w.methodExpression(sel) {
+			shift = 1
+			if m.receiver && len(args) > 0 {
+				w.change(position(0), way{items: args[0]})
+			}
+		}
+		if m.none() {
 			return
 		}
+		for i := m.at + shift; i < len(args); i++ {
+			one := way{items: args[i], room: m.room}
+			switch {
+			case m.rest && call.Ellipsis.IsValid():
+				one.items = elements(args[i])
+			case len(args) == len(call.Args):
+				one.ref = w.c.info.TypeOf(call.Args[i])
+				if m.deep {
+					w.deep(position(i), args[i], one.ref)
+				}
+			}
+			w.change(position(i), one)
+			if !m.rest {
+				break
+			}
+		}
+	}
+}
+
+func (w *flow) change(pos token.Pos, one way) {
+	w.sinks = append(w.sinks, sink{pos, []way{one}, "a write to %s, which belongs to another package", "change a copy of it: slices.Clone or maps.Clone makes one"})
+}
+
+// deep is a write to all that can be reached from a value of a type.
+func (w *flow) deep(pos token.Pos, items []item, t types.Type) {
+	items = elements(elements(items))
+	in := reachable(t)
+	for _, ref := range in.refs {
+		w.change(pos, way{items: items, ref: ref})
+	}
+	for _, field := range in.fields {
+		if refers(field.Type()) {
+			w.change(pos, way{items: []item{{node: node{obj: field.Origin()}}}, ref: field.Type()})
+		}
+	}
+}
+
+// writer is a function of another package that is a value: what it is called with is not known there.
+func (w *flow) writer(id *ast.Ident, fn *types.Func, h *hub) {
+	if m := w.writes(fn); !m.none() && m.at < len(h.params) {
+		w.change(id.Pos(), way{items: []item{{node: h.params[m.at]}}, room: m.room})
 	}
 }
 
@@ -207,6 +293,14 @@ func (w *flow) root(e ast.Expr) types.Object {
 }
 
 func objectText(obj types.Object) string { return obj.Pkg().Name() + "." + obj.Name() }
+
+// givenText is something of another package, as a reader would say it.
+func givenText(obj types.Object) string {
+	if _, ok := obj.(*types.Func); ok {
+		return "what " + objectText(obj) + " gives"
+	}
+	return objectText(obj)
+}
 
 func underlying(t types.Type) types.Type {
 	if t == nil {

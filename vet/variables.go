@@ -75,7 +75,7 @@ func (f *goFile) builtinWrite(call *ast.CallExpr) {
 	case "clear", "copy", "delete":
 		f.written(call.Args[0])
 	case "append": // into the room behind a shortened slice
-		if _, shortened := ast.Unparen(call.Args[0]).(*ast.SliceExpr); shortened {
+		if _, shortened := ast.Unparen(call.Args[0]).(*ast.SliceExpr); shortened && !clipped(call.Args[0]) {
 			f.written(call.Args[0])
 		}
 	}
