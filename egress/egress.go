@@ -26,6 +26,9 @@ const (
 	// maxHead is the size of a response's status line and headers, in bytes, and of each
 	// interim response's.
 	maxHead = 64 << 10
+	// maxBody is the most of MaxResponseBytes, in bytes, so that what is reckoned with it
+	// stays a number. Nothing that is held in memory is larger.
+	maxBody = 1 << 40
 	// pingAfter and pingTime notice that an HTTP/2 connection is dead within a request's
 	// time, so that the next one does not wait on it as well.
 	pingAfter = 8 * time.Second
@@ -164,6 +167,7 @@ func (c *Client) Do(ctx context.Context, p Policy, r Request) (Response, error) 
 		return Response{}, errClosed
 	}
 	defer c.running.Done()
+	p.MaxResponseBytes = min(p.MaxResponseBytes, maxBody)
 	response, err := c.do(ctx, &p, &r)
 	if err != nil {
 		return Response{}, err

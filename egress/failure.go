@@ -69,10 +69,14 @@ func netFault(err error) string {
 		}
 		return "its name could not be looked up"
 	}
+	if _, ok := errors.AsType[*net.AddrError](err); ok {
+		return "it has no address of a kind that this machine can reach"
+	}
 	for _, known := range []struct {
 		err  error
 		what string
 	}{
+		{errUnasked, "it sends before it is asked"},
 		{syscall.ECONNREFUSED, "the connection was refused"},
 		{syscall.ECONNRESET, "the connection was reset"},
 		{syscall.EPIPE, "the connection was closed while the request was sent"},

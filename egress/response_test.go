@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"runtime"
@@ -91,6 +92,10 @@ func TestASmallBoundHolds(t *testing.T) {
 	answered(t, c, p, get("/"))
 	refused(t, c, p, get("/a"), Ceiling, "0 bytes")
 	answered(t, c, p, Request{Method: "HEAD", URL: get("/abcdef").URL})
+	p.MaxResponseBytes = -1
+	refused(t, c, p, get("/"), Ceiling, "bytes")
+	p.MaxResponseBytes = math.MaxInt64
+	answered(t, c, p, get("/ab"))
 }
 
 func TestABodyWithoutEndEndsAtTheBound(t *testing.T) {
