@@ -2,7 +2,6 @@ package host_test
 
 import (
 	"bytes"
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -104,13 +103,4 @@ func TestTheLogHasWhatASatelliteSaid(t *testing.T) {
 		text, _ := os.ReadFile(path)
 		return bytes.Contains(text, []byte("panic: remember me")) && bytes.Contains(text, []byte("ended: crashed"))
 	})
-}
-
-func TestACancelledCallerEndsItsEffects(t *testing.T) {
-	s := session(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err := s.Call(ctx, do(t, "now"))
-	fails(t, err, host.Cancelled, "")
-	said(t, s, do(t, "now"))
 }

@@ -28,6 +28,9 @@ const (
 	Deadline Kind = "deadline"
 	// Cancelled: the caller gave up, or closed the session.
 	Cancelled Kind = "cancelled"
+	// Busy: it answers another call, and the wait that was allowed is over, or too many
+	// wait. Nothing was called.
+	Busy Kind = "busy"
 	// Gone: nothing was called, because there is no satellite to call: the extension
 	// is out or was refused, the session is closed, or no process could be started.
 	Gone Kind = "gone"

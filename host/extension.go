@@ -116,8 +116,8 @@ func (x *extension) gone(target, why string, cause error) *Error {
 	return &Error{Kind: Gone, Extension: x.name, Target: target, Code: wire.CodeGone, Msg: why, Err: cause}
 }
 
-// enter waits for the turn.
-func (x *extension) enter(ctx context.Context, target string) error {
+// enter waits for the turn, for so long at most where that is not zero.
+func (x *extension) enter(ctx context.Context, target string, wait time.Duration) error {
 	select {
 	case x.turn <- struct{}{}:
 		return nil
@@ -126,7 +126,7 @@ func (x *extension) enter(ctx context.Context, target string) error {
 	x.mu.Lock()
 	if x.waiting >= maxWaiting {
 		x.mu.Unlock()
-		return x.gone(target, "more than "+strconv.Itoa(maxWaiting)+" calls are waiting for it", nil)
+		return x.busy(target, "more than "+strconv.Itoa(maxWaiting)+" calls are waiting for it")
 	}
 	x.waiting++
 	x.mu.Unlock()
@@ -135,9 +135,17 @@ func (x *extension) enter(ctx context.Context, target string) error {
 		x.waiting--
 		x.mu.Unlock()
 	}()
+	var over <-chan time.Time
+	if wait > 0 {
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
+		over = timer.C
+	}
 	select {
 	case x.turn <- struct{}{}:
 		return nil
+	case <-over:
+		return x.busy(target, "it was answering other calls for "+wait.String())
 	case <-ctx.Done():
 		return x.notCalled(ctx, target)
 	case <-x.session.ctx.Done():
@@ -146,6 +154,10 @@ func (x *extension) enter(ctx context.Context, target string) error {
 }
 
 func (x *extension) leave() { <-x.turn }
+
+func (x *extension) busy(target, why string) *Error {
+	return &Error{Kind: Busy, Extension: x.name, Target: target, Code: wire.CodeBusy, Msg: "not called: " + why}
+}
 
 // notCalled is the error of a caller whose context ended before its turn came.
 func (x *extension) notCalled(ctx context.Context, target string) error {
@@ -257,7 +269,7 @@ func (x *extension) greet(sat *satellite.Satellite, restarts int) error {
 		document = fmt.Appendf(nil, `{"restarts": %d}`, restarts)
 	}
 	own := x.ceiling(HookTimeout)
-	_, err := x.ask(x.session.ctx, sat, eventSessionStart, satellite.EventCall(eventSessionStart, document), own, own, nil)
+	_, err := x.ask(x.session.ctx, sat, satellite.EventCall(eventSessionStart, document), allowed{own: own, asked: own}, nil)
 	if err == nil {
 		return nil
 	}
@@ -283,7 +295,7 @@ func (x *extension) watch(sat *satellite.Satellite, output io.Closer) {
 
 // startAhead starts the satellite before a call needs it.
 func (x *extension) startAhead() {
-	if x.enter(x.session.ctx, "") != nil {
+	if x.enter(x.session.ctx, "", 0) != nil {
 		return
 	}
 	if _, err := x.ready(x.session.ctx, satellite.Invocation{}); err != nil {

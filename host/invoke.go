@@ -54,9 +54,11 @@ type Event struct {
 	// Document is the event's JSON; empty is {}. docs/wire.md has its fields.
 	Document json.RawMessage
 	// Timeout shortens the [HookTimeout]; zero is that. It counts from when the hook is
-	// called: a call of the same extension's tool comes before it, and only ctx bounds
-	// the wait.
+	// called: a call of the same extension's tool comes before it.
 	Timeout time.Duration
+	// Wait bounds the time in the queue, after which the error is of kind [Busy]. Zero is
+	// no bound but ctx.
+	Wait time.Duration
 	// Report is that of [Call].
 	Report func(Report)
 }
@@ -80,7 +82,7 @@ func (s *Session) Call(ctx context.Context, c Call) (Outcome, error) {
 			return Outcome{}, &Error{Kind: Arguments, Extension: x.name, Target: c.Tool, Code: wire.CodeBadArguments, Msg: "the arguments do not fit the schema", Faults: faults}
 		}
 	}
-	v, err := x.invoke(ctx, c.Tool, satellite.ToolCall(c.Tool, c.Args, c.Strand), own, c.Timeout, c.Report)
+	v, err := x.invoke(ctx, satellite.ToolCall(c.Tool, c.Args, c.Strand), allowed{own: own, asked: c.Timeout}, c.Report)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -108,7 +110,7 @@ func (s *Session) Fire(ctx context.Context, e Event) (json.RawMessage, error) {
 	if !json.Valid(e.Document) {
 		return nil, &Error{Kind: Arguments, Extension: x.name, Target: e.Name, Code: wire.CodeBadArguments, Msg: "the event's document is not JSON"}
 	}
-	v, err := x.invoke(ctx, e.Name, satellite.EventCall(e.Name, e.Document), HookTimeout, e.Timeout, e.Report)
+	v, err := x.invoke(ctx, satellite.EventCall(e.Name, e.Document), allowed{own: HookTimeout, asked: e.Timeout, wait: e.Wait}, e.Report)
 	if err != nil {
 		return nil, err
 	}
@@ -124,22 +126,28 @@ func unknown(name, target string) *Error {
 	return &Error{Kind: Unhandled, Extension: name, Target: target, Code: wire.CodeUnhandled, Msg: fmt.Sprintf("there is no extension %q in this session", name)}
 }
 
-// invoke queues for the satellite and calls it. own is the time that was approved.
-func (x *extension) invoke(ctx context.Context, target string, call satellite.Invocation, own, asked time.Duration, report func(Report)) (wire.Value, error) {
-	own = x.ceiling(own)
-	left := own
-	if asked > 0 {
-		left = min(own, asked)
+// allowed is the time that one invocation has.
+type allowed struct {
+	own   time.Duration // as approved
+	asked time.Duration // by the caller; zero is own
+	wait  time.Duration // in the queue; zero is no bound
+}
+
+// invoke queues for the satellite and calls it.
+func (x *extension) invoke(ctx context.Context, call satellite.Invocation, given allowed, report func(Report)) (wire.Value, error) {
+	given.own = x.ceiling(given.own)
+	if given.asked <= 0 || given.asked > given.own {
+		given.asked = given.own
 	}
 	for again := false; ; again = true {
-		if err := x.enter(ctx, target); err != nil {
+		if err := x.enter(ctx, call.Name, given.wait); err != nil {
 			return wire.Value{}, err
 		}
 		sat, err := x.ready(ctx, call)
 		if err != nil {
 			return wire.Value{}, err
 		}
-		v, fault := x.ask(ctx, sat, target, call, own, left, report)
+		v, fault := x.ask(ctx, sat, call, given, report)
 		x.leave()
 		if fault == nil {
 			return v, nil
@@ -152,8 +160,8 @@ func (x *extension) invoke(ctx context.Context, target string, call satellite.In
 }
 
 // ask makes one invocation. The turn is the caller's.
-func (x *extension) ask(ctx context.Context, sat *satellite.Satellite, target string, call satellite.Invocation, own, left time.Duration, report func(Report)) (wire.Value, *Error) {
-	began := time.Now()
+func (x *extension) ask(ctx context.Context, sat *satellite.Satellite, call satellite.Invocation, given allowed, report func(Report)) (wire.Value, *Error) {
+	began, left := time.Now(), given.asked
 	if end, ok := ctx.Deadline(); ok {
 		left = min(left, end.Sub(began))
 	}
@@ -167,19 +175,19 @@ func (x *extension) ask(ctx context.Context, sat *satellite.Satellite, target st
 	invocation.End()
 	x.setAnswering(false)
 	if err == nil {
-		x.trace(target, "", began)
+		x.trace(call.Name, "", began)
 		return v, nil
 	}
-	fault := x.failed(target, sat, err)
+	fault := x.failed(call.Name, sat, err)
 	if x.session.ctx.Err() != nil && fault.Kind == Gone {
 		fault.Msg, fault.Err = "the session was closed", ErrClosed
 	}
 	if sat.Ended() != nil {
 		// A caller who gave up, or gave less than was approved, has ended it himself.
-		caller := fault.Kind == Cancelled || fault.Kind == Deadline && left < own
+		caller := fault.Kind == Cancelled || fault.Kind == Deadline && left < given.own
 		x.ended(sat, fault.summary(), !caller)
 	}
-	x.trace(target, fault.Code, began)
+	x.trace(call.Name, fault.Code, began)
 	return wire.Value{}, fault
 }
 

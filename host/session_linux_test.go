@@ -251,6 +251,8 @@ func TestTimeInTheQueueIsNoFaultOfTheExtension(t *testing.T) {
 		_, err := s.Call(short, do(t, "echo"))
 		fails(t, err, host.Deadline, "not called")
 	})
+	_, err := s.Fire(t.Context(), host.Event{Extension: "probe", Name: "session_start", Wait: time.Millisecond})
+	fails(t, err, host.Busy, "not called")
 	brief := do(t, "echo", "text", "in time") // its own time is shorter than its wait
 	brief.Tool = "brief"
 	queued.Go(func() {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/loomext/loomext/escape"
 	"github.com/loomext/loomext/config"
+	"github.com/loomext/loomext/escape"
 )
 
 // configResult is what config check --json prints. docs/cli.md describes it. Where there are

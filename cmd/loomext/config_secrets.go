@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/loomext/loomext/escape"
 	"github.com/loomext/loomext/config"
+	"github.com/loomext/loomext/escape"
 	"github.com/loomext/loomext/install"
 )
 

@@ -89,7 +89,7 @@ func invocationStatus(kind host.Kind) int {
 		return statusCrashed
 	case host.Deadline:
 		return statusDeadline
-	case host.Gone, host.Protocol, host.Unhandled:
+	case host.Gone, host.Busy, host.Protocol, host.Unhandled:
 		return statusGone
 	case host.Arguments:
 		return statusArgs
