@@ -121,6 +121,25 @@ func (c *Command) Wait() (Exit, error) {
 // the two are joined.
 func (c *Command) Stderr() string { return c.stderr.String() }
 
+// CPU is the processor time that the command's process has used so far, of all of its
+// threads. It is false once the command is gone.
+func (c *Command) CPU() (time.Duration, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.gone {
+		return 0, false
+	}
+	var spent unix.Timespec
+	if err := unix.ClockGettime(processClock(c.pid), &spent); err != nil {
+		return 0, false
+	}
+	return time.Duration(spent.Nano()), true
+}
+
+// processClock is the kernel's number for the CPU clock of a process, from
+// include/linux/posix-timers.h: CPUCLOCK_SCHED of the whole of it.
+func processClock(pid int) int32 { return ^int32(pid)<<3 | 2 }
+
 // Kill ends the command and its process group at once. It does not wait.
 func (c *Command) Kill() {
 	c.mu.Lock()

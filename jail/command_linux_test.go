@@ -395,3 +395,17 @@ func TestLimitIsNeverRaised(t *testing.T) {
 		t.Errorf("%v: %q, want %d", exit, c.Stderr(), own.Max)
 	}
 }
+
+func TestProcessorTimeOfARunningCommand(t *testing.T) {
+	c := mustStart(t, Spec{Args: []string{"spin"}, Limits: Limits{CPU: time.Minute}})
+	eventually(t, "it has spun", func() bool { spent, known := c.CPU(); return known && spent > 50*time.Millisecond })
+	spent, _ := c.CPU()
+	c.Kill()
+	exit, err := c.Wait()
+	if err != nil || exit.CPU < spent/2 { // the kernel counts an ended process by ticks
+		t.Errorf("%v of processor time while it ran, %v in the end, %v", spent, exit.CPU, err)
+	}
+	if _, known := c.CPU(); known {
+		t.Error("a command that is gone has a processor time")
+	}
+}

@@ -5,6 +5,7 @@ package jail
 import (
 	"context"
 	"runtime"
+	"time"
 )
 
 // Command is a started command. There are none on this system.
@@ -35,6 +36,9 @@ func (*Command) Kill() {}
 
 // Stderr is empty.
 func (*Command) Stderr() string { return "" }
+
+// CPU is never known.
+func (*Command) CPU() (time.Duration, bool) { return 0, false }
 
 type sealed struct{}
 

@@ -66,3 +66,18 @@ func TestBombsEndWithinTheirBound(t *testing.T) {
 		})
 	}
 }
+
+func TestASatelliteThatWorksAtRestIsDestroyed(t *testing.T) {
+	bound := Config{idleWindow: 20 * time.Millisecond, idleCPU: 10 * time.Millisecond}
+	still := launch(t, bound)
+	alive(t, still)
+	s := launch(t, bound)
+	said(t, s, "spinafter")
+	<-s.Done()
+	_, err := call(s, "echo", 0)
+	if e := failed(t, err, wire.CodeGone, "of processor time in 20ms in which nothing was asked of it"); e.Bound != BoundIdleCPU {
+		t.Errorf("bound %q", e.Bound)
+	}
+	// The other one has rested through as many windows.
+	alive(t, still)
+}

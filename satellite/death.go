@@ -24,6 +24,10 @@ const (
 // channel than any honest one does. The others are those of jail.Exit.
 const BoundFrames = "frame limit"
 
+// BoundIdleCPU is the bound of one that kept the processor busy while nothing was
+// asked of it.
+const BoundIdleCPU = "idle cpu limit"
+
 // boundThreads is named as the jail names the layer.
 const boundThreads = "process limit"
 

@@ -110,6 +110,9 @@ func (s *Satellite) expire() {
 		s.condemn(s.call.overdue())
 		return
 	}
+	if due(s.keeping, s.lookAt) {
+		s.judgeCPU()
+	}
 	if due(s.resting, s.restAt) {
 		s.resting = false
 		s.wakeKeeper()
@@ -126,12 +129,36 @@ func (s *Satellite) wakeKeeper() {
 		select {
 		case <-s.baton:
 			s.keeping = true
+			s.watchCPU()
 			go s.keep()
 			return
 		default: // the last caller has not put it down yet
 		}
 	}
 	s.rest()
+}
+
+// watchCPU begins a window of rest. s.mu is held.
+func (s *Satellite) watchCPU() {
+	s.rested, _ = s.command.CPU()
+	s.lookAt = time.Now().Add(s.idleWindow)
+	s.arm(s.lookAt)
+}
+
+// judgeCPU ends a satellite that used its rest to work: nobody waits for what it
+// does, and it keeps others from the processor. s.mu is held.
+func (s *Satellite) judgeCPU() {
+	spent, known := s.command.CPU()
+	if !known {
+		return
+	}
+	if spent -= s.rested; spent > s.idleCPU {
+		idle := minted(wire.CodeGone, "it used "+spent.Round(10*time.Millisecond).String()+" of processor time in "+s.idleWindow.String()+" in which nothing was asked of it, more than "+s.idleCPU.String())
+		idle.Bound = BoundIdleCPU
+		s.condemn(idle)
+		return
+	}
+	s.watchCPU()
 }
 
 func (c *invocation) overdue() *Error {

@@ -30,7 +30,8 @@ type Error struct {
 	Host bool
 
 	// Signal, Bound and Call are those of jail.Exit, where the process ended by
-	// itself, and Bound is [BoundFrames] where that is why it was destroyed.
+	// itself, and Bound is [BoundFrames] or [BoundIdleCPU] where that is why it was
+	// destroyed.
 	Signal, Bound, Call string
 }
 

@@ -23,11 +23,13 @@
 //   - A satellite that breaks the protocol, misses its deadline or does not heed
 //     a cancellation is destroyed with its whole process group, once. It takes
 //     no further call: it is gone.
+//   - A satellite at rest that keeps the processor busy is destroyed.
 //   - Everything that can wait for the satellite is ended by its destruction,
 //     and one timer sees to the destruction.
 package satellite
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"os"
@@ -57,6 +59,11 @@ const (
 	// reapGrace is how long the kernel may take to end a killed process before
 	// the caller gets its answer anyway.
 	reapGrace = 2 * time.Second
+	// idleWindow is how often a satellite at rest is looked at, and idleCPU the
+	// processor time that it may use in between: the garbage collector and a timer or
+	// two of an honest one use a hundredth of it.
+	idleWindow = 30 * time.Second
+	idleCPU    = 3 * time.Second
 	// DefaultDeadline is the deadline of an invocation that names none.
 	DefaultDeadline = time.Minute
 	// DefaultMemory is the budget of a satellite whose limits name none, on top
@@ -96,6 +103,8 @@ type Config struct {
 	// Output, if not nil, takes all of the program's output as it comes; see Stderr
 	// of jail.Spec.
 	Output io.Writer
+
+	idleWindow, idleCPU time.Duration // zero is the constant; for tests
 }
 
 // Satellite is one running artifact. Its methods may be called at any time by
@@ -115,20 +124,24 @@ type Satellite struct {
 	busy    atomic.Bool    // somebody is in Invoke
 	baton   chan struct{}  // one place: the right to use frames; see reader.go
 	input   metered
-	frames  *wire.Reader // of input
+
+	idleWindow, idleCPU time.Duration
+	frames              *wire.Reader // of input
 
 	mu      sync.Mutex
-	fate    *Error    // why it was destroyed, set once
-	lost    bool      // its end of the channel is closed
-	ended   bool      // the process is gone, and no clock runs any more
-	closed  bool      // Close was called
-	armed   time.Time // when the timer fires; zero when it is at rest
-	exitBy  time.Time // when a process whose channel closed is destroyed
-	reapBy  time.Time // when a destroyed process is not waited for any longer
-	keeping bool      // the keeper has the baton
-	resting bool      // the timer is to look at restAt
-	restAt  time.Time // when the keeper takes up the baton
-	restID  int64     // the last call when restAt was set
+	fate    *Error        // why it was destroyed, set once
+	lost    bool          // its end of the channel is closed
+	ended   bool          // the process is gone, and no clock runs any more
+	closed  bool          // Close was called
+	armed   time.Time     // when the timer fires; zero when it is at rest
+	exitBy  time.Time     // when a process whose channel closed is destroyed
+	reapBy  time.Time     // when a destroyed process is not waited for any longer
+	keeping bool          // the keeper has the baton
+	resting bool          // the timer is to look at restAt
+	restAt  time.Time     // when the keeper takes up the baton
+	lookAt  time.Time     // when the processor time of its rest is judged
+	rested  time.Duration // processor time when the rest, or this window of it, began
+	restID  int64         // the last call when restAt was set
 	open    bool
 	call    invocation        // the open one, or the last
 	effects map[int64]*effect // by the id of their cap_call
@@ -188,6 +201,7 @@ func Launch(ctx context.Context, c Config) (*Satellite, error) {
 	if s.serve == nil {
 		s.serve = noEffects
 	}
+	s.idleWindow, s.idleCPU = cmp.Or(c.idleWindow, idleWindow), cmp.Or(c.idleCPU, idleCPU)
 	s.abandon = s.abandonOpen
 	s.input.from = ch
 	s.frames = wire.NewReader(&s.input, wire.Host)

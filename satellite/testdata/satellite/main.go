@@ -189,6 +189,12 @@ func serve(id int64, c wire.HookCall) {
 	case "exitafter":
 		answer(id, wire.String("done"))
 		os.Exit(n)
+	case "spinafter":
+		go func() {
+			for spinning := true; spinning; {
+			}
+		}()
+		answer(id, wire.String("done"))
 	case "spin":
 		for spinning := true; spinning; {
 		}
