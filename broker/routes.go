@@ -10,20 +10,25 @@ import (
 type route struct {
 	capability string // that the manifest requests; empty for what every extension may
 	serve      func(i *Invocation, ctx context.Context, a *arguments) (wire.Value, *refusal)
+	prompt     bool // it waits for a lock at most, or, to keep its order, for the disk
 }
+
+// Prompt says of a capability, by its wire name, that serving it waits for nothing that takes its time. Whoever reads a
+// satellite may serve it without handing it on.
+func Prompt(capability string) bool { return routes[capability].prompt }
 
 // routes are all capabilities, by wire name. One without serve is known and not served here.
 var routes = map[string]route{
-	"report.emit": {"", (*Invocation).reportEmit},
-	"net.request": {"net", (*Invocation).netRequest},
-	"fs.read":     {"fs_read", nil},
-	"fs.list":     {"fs_read", nil},
-	"fs.write":    {"fs_write", nil},
-	"fs.edit":     {"fs_write", nil},
-	"proc.run":    {"proc", nil},
-	"clock.now":   {"clock", (*Invocation).clockNow},
-	"rand.bytes":  {"rand", (*Invocation).randBytes},
-	"kv.get":      {"kv", (*Invocation).kvGet},
-	"kv.set":      {"kv", (*Invocation).kvSet},
-	"kv.delete":   {"kv", (*Invocation).kvDelete},
+	"report.emit": {"", (*Invocation).reportEmit, true},
+	"net.request": {"net", (*Invocation).netRequest, false},
+	"fs.read":     {"fs_read", nil, false},
+	"fs.list":     {"fs_read", nil, false},
+	"fs.write":    {"fs_write", nil, false},
+	"fs.edit":     {"fs_write", nil, false},
+	"proc.run":    {"proc", nil, false},
+	"clock.now":   {"clock", (*Invocation).clockNow, true},
+	"rand.bytes":  {"rand", (*Invocation).randBytes, true},
+	"kv.get":      {"kv", (*Invocation).kvGet, true},
+	"kv.set":      {"kv", (*Invocation).kvSet, true},
+	"kv.delete":   {"kv", (*Invocation).kvDelete, true},
 }

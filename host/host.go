@@ -48,9 +48,6 @@ import (
 	"github.com/loomext/loomext/jail"
 )
 
-// artifactsDir is the part of a home that keeps what extensions emit.
-const artifactsDir = "artifacts"
-
 // Options are what the sessions of one program have in common.
 type Options struct {
 	// Home is the store's directory; empty is that of [install.DefaultHome].
@@ -111,7 +108,7 @@ func New(o Options) (*Host, error) {
 	ceilings.Timeout = cmp.Or(ceilings.Timeout, usual.Timeout)
 	ceilings.MaxResponseBytes = cmp.Or(ceilings.MaxResponseBytes, usual.MaxResponseBytes)
 	h.store = install.Open(h.home)
-	h.storage = artifact.Open(filepath.Join(h.home, artifactsDir))
+	h.storage = artifact.Open(filepath.Join(h.home, artifact.DirName))
 	if h.broker, err = broker.New(broker.Options{Config: h.config, Artifacts: h.storage, Logger: h.logger}); err != nil {
 		return nil, err
 	}

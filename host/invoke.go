@@ -166,7 +166,7 @@ func (x *extension) ask(ctx context.Context, sat *satellite.Satellite, call sate
 		left = min(left, end.Sub(began))
 	}
 	invocation := x.scope.Begin(report)
-	call.Deadline = left
+	call.Deadline, call.Prompt = left, broker.Prompt
 	call.Effects = func(ctx context.Context, c satellite.CapCall) wire.Result {
 		return invocation.Serve(ctx, c.Cap, c.Args)
 	}

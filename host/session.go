@@ -11,7 +11,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/loomext/loomext/config"
 	"github.com/loomext/loomext/install"
+	"github.com/loomext/loomext/satellite"
 )
 
 // SessionOptions are what one session is opened on.
@@ -109,6 +111,10 @@ func isSessionID(id string) bool {
 // ID is the session's name in logs and with artifacts.
 func (s *Session) ID() string { return s.id }
 
+// Config is the operator's configuration, as the host was made with it. It is shared,
+// and not to be changed.
+func (s *Session) Config() config.Config { return s.host.config }
+
 // Start starts every satellite that is not running, in the background.
 func (s *Session) Start() {
 	for _, x := range s.extensions {
@@ -116,6 +122,51 @@ func (s *Session) Start() {
 			s.spawn(x.startAhead)
 		}
 	}
+}
+
+// Begin starts the satellite of one extension that has had none in this session, and
+// gives what its session_start answered. Where it has had one, or one is being
+// started, it was told by the host, and Begin is false without an error. The event's
+// Name and Document are not read.
+func (s *Session) Begin(ctx context.Context, e Event) (answer json.RawMessage, began bool, err error) {
+	x := s.extension(e.Extension)
+	if x == nil {
+		return nil, false, unknown(e.Extension, eventSessionStart)
+	}
+	if x.wasStarted() {
+		return nil, false, nil
+	}
+	if err := x.enter(ctx, eventSessionStart, e.Wait); err != nil {
+		return nil, false, err
+	}
+	if x.wasStarted() {
+		x.leave()
+		return nil, false, nil
+	}
+	call := satellite.EventCall(eventSessionStart, []byte("{}"))
+	sat, err := x.ready(ctx, call)
+	if err != nil {
+		return nil, false, err
+	}
+	given := allowed{own: x.ceiling(HookTimeout)}
+	if given.asked = given.own; e.Timeout > 0 {
+		given.asked = min(e.Timeout, given.own)
+	}
+	v, fault := x.ask(ctx, sat, call, given, e.Report)
+	x.leave()
+	if fault != nil {
+		return nil, true, fault
+	}
+	if answer, err = satellite.Document(v); err != nil {
+		return nil, true, x.misshapen(eventSessionStart, err)
+	}
+	return answer, true, nil
+}
+
+func (x *extension) wasStarted() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.starts > 0
 }
 
 // spawn runs something that Close waits for. It is false, and nothing runs, once the

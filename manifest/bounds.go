@@ -101,6 +101,18 @@ const (
 	maxArgumentFaults = 50
 )
 
+// The bounds on what a glance knows.
+const (
+	// glanceMembers is how many members of an object are told apart: a bit each.
+	glanceMembers = 64
+	// glanceDigits is how many digits a number has before or after its point, few
+	// enough for exact arithmetic.
+	glanceDigits = 15
+	// glanceLimit is how far from zero a minimum or a maximum is: beyond any number
+	// of glanceDigits digits.
+	glanceLimit = 1e15
+)
+
 // The bounds on numbers in JSON texts. The validator computes with exact
 // fractions, and 1e999999999 as an exact fraction fills the memory.
 const (

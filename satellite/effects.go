@@ -38,9 +38,9 @@ type CapCall struct {
 // before it has. A result nobody waits for any longer is not sent. One that
 // panics has failed with unavailable.
 //
-// report.emit alone is called on the goroutine that reads the satellite's
-// frames, so that reports keep their order and come before the answer that
-// follows them. It must not block for long.
+// report.emit, and what [Invocation.Prompt] names, is called on the goroutine that
+// reads the satellite's frames: reports keep their order and come before the answer
+// that follows them. It must not block for long.
 type Effects func(ctx context.Context, call CapCall) wire.Result
 
 // Failed is a result that is a failure.
@@ -125,19 +125,24 @@ func (s *Satellite) asked(id int64, c wire.CapCall, size int64) bool {
 		s.call.effects, s.call.end = context.WithDeadline(s.call.caller, s.call.deadline)
 	}
 	left = min(left, s.call.deadline.Sub(now))
-	ctx, cancel := context.WithTimeout(s.call.effects, left)
-	e := &effect{id: id, invocation: s.call.id, serve: s.call.serve, cancel: cancel, charge: charge}
+	e := &effect{id: id, invocation: s.call.id, serve: s.call.serve}
+	call := CapCall{Invocation: e.invocation, Cap: c.Cap, Args: c.Args, DeadlineMS: left.Milliseconds()}
+	if c.Cap == capReport || s.call.prompt != nil && s.call.prompt(c.Cap) {
+		// Nothing can call it off meanwhile: what would is read after it.
+		ctx := s.call.effects
+		s.mu.Unlock()
+		s.deliver(e, e.result(ctx, call))
+		return true
+	}
+	var ctx context.Context
+	ctx, e.cancel = context.WithTimeout(s.call.effects, left)
+	e.charge = charge
 	s.effects[id] = e
 	s.charged += charge
 	s.running.Add(1)
 	s.mu.Unlock()
-	call := CapCall{Invocation: e.invocation, Cap: c.Cap, Args: c.Args, DeadlineMS: left.Milliseconds()}
-	if c.Cap == capReport {
-		s.perform(ctx, e, call)
-	} else {
-		s.channel.soon = false // the effect takes its time, and wants this thread
-		go s.perform(ctx, e, call)
-	}
+	s.channel.soon = false // the effect takes its time, and wants this thread
+	go s.perform(ctx, e, call)
 	return true
 }
 
@@ -146,11 +151,16 @@ func (s *Satellite) authorizes(token []byte, now time.Time) bool {
 	return s.open && now.Before(s.call.deadline) && subtle.ConstantTimeCompare(token, s.call.token[:]) == 1
 }
 
-// perform runs an effect and sends its result if somebody still waits for it.
+// perform runs an effect on a goroutine of its own and delivers the result.
 func (s *Satellite) perform(ctx context.Context, e *effect, call CapCall) {
 	defer s.running.Done()
 	result := e.result(ctx, call)
 	e.cancel()
+	s.deliver(e, result)
+}
+
+// deliver sends the result of an effect if somebody still waits for it.
+func (s *Satellite) deliver(e *effect, result wire.Result) {
 	s.mu.Lock()
 	delete(s.effects, e.id)
 	s.charged -= e.charge

@@ -295,3 +295,34 @@ func TestOutcomes(t *testing.T) {
 		}
 	}
 }
+
+func TestPromptEffects(t *testing.T) {
+	invoke := func(s *Satellite, name string, deadline time.Duration, effects Effects, prompt func(string) bool) (string, error) {
+		v, err := s.Invoke(t.Context(), Invocation{Kind: wire.CallTool, Name: name, Deadline: deadline, Effects: effects, Prompt: prompt})
+		text, _ := v.AsString()
+		return text, err
+	}
+	s := launch(t, Config{})
+	fine := func(context.Context, CapCall) wire.Result { return wire.Result{OK: true} }
+	for name, prompt := range map[string]func(string) bool{
+		"none": nil, "this": func(name string) bool { return name == "kv.get" }, "another": func(name string) bool { return name == "kv.set" },
+	} {
+		if text, err := invoke(s, "cap kv.get", 0, fine, prompt); err != nil || text != "ok nil" {
+			t.Errorf("%s: %q, %v", name, text, err)
+		}
+	}
+	all := func(string) bool { return true }
+	if text, err := invoke(s, "cap kv.get", 0, func(context.Context, CapCall) wire.Result { panic("a secret of the host") }, all); err != nil || !strings.HasPrefix(text, wire.CodeUnavailable) {
+		t.Errorf("one that panics: %q, %v", text, err)
+	}
+	// One that waits after all holds up its own call alone, and that until its deadline.
+	var end error
+	_, err := invoke(s, "cap kv.get", 20*time.Millisecond, func(ctx context.Context, _ CapCall) wire.Result {
+		<-ctx.Done()
+		end = ctx.Err()
+		return wire.Result{OK: true}
+	}, all)
+	if end != context.DeadlineExceeded {
+		t.Errorf("the effect ended by %v, the call by %v", end, err)
+	}
+}

@@ -13,7 +13,7 @@ func (s *Satellite) settle(a answer) {
 	if s.call.end != nil {
 		s.call.end()
 	}
-	s.call.caller, s.call.serve, s.call.effects, s.call.end = nil, nil, nil, nil
+	s.call.caller, s.call.serve, s.call.prompt, s.call.effects, s.call.end = nil, nil, nil, nil, nil
 	s.input.budget.Store(idleBytes)
 	s.answers <- a
 	s.rest()

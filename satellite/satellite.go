@@ -154,6 +154,7 @@ type invocation struct {
 	token     [wire.TokenLen]byte
 	caller    context.Context // of Invoke
 	serve     Effects
+	prompt    func(string) bool
 	effects   context.Context // made by the first effect, ended with the invocation
 	end       context.CancelFunc
 	deadline  time.Time

@@ -15,6 +15,9 @@ import (
 	"unicode/utf8"
 )
 
+// DirName is the directory of a home that holds its artifacts.
+const DirName = "artifacts"
+
 // The bounds on what describes an artifact, in bytes.
 const (
 	// MaxName is as long as a file's name may be on most disks.
