@@ -2,9 +2,10 @@
 #   build     bin/loomext
 #   demo      build, install examples/units into .demo, call it, verify it
 #   test      every test; the last line counts those that were skipped, with reasons above it
+#   race      the rooms where much happens at once, with the race detector; it needs a C compiler
 #   lint      gofmt, go vet, staticcheck
 #   fuzz      every fuzz target for FUZZTIME each
-#   bench     the table of ratios; BENCH_OUT=bench/RESULTS.md keeps it
+#   bench     the table of ratios; BENCH_OUT=bench/RESULTS.md keeps it; downloads the modules of bench/peers
 #   generate  third-party sources and golden files
 #   modules   vet fifty well-known modules, which it downloads, into docs/lints.md
 
@@ -12,7 +13,7 @@ GO       ?= go
 FUZZTIME ?= 30s
 DEMO     := $(CURDIR)/.demo
 
-.PHONY: build demo test lint fuzz bench generate modules
+.PHONY: build demo test race lint fuzz bench generate modules
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/loomext ./cmd/loomext
@@ -25,6 +26,9 @@ demo: build
 test:
 	$(GO) tool gotestsum --format pkgname -- -timeout 14m ./...
 	for dir in examples/*/; do (cd $$dir && $(GO) test ./...) || exit 1; done
+
+race:
+	CGO_ENABLED=1 $(GO) test -race -timeout 10m ./egress ./broker/... ./host/... ./satellite
 
 lint:
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go' | grep -v '^third_party/')); \

@@ -40,7 +40,7 @@ func firstCall(ctx context.Context, b *bed) (row, error) {
 		return row{}, err
 	}
 	note := fmt.Sprintf("%s; %s for one that follows another at once, %.1f of which the first call takes", behind(s), duration(s.Beside), float64(s.Ours)/float64(s.Beside))
-	return ratioRow(s, aheadLimit, note), nil
+	return ratioRow(s, most(aheadLimit), note), nil
 }
 
 // takeAhead is the pinned child's part.

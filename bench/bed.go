@@ -17,7 +17,7 @@ import (
 )
 
 // bed is what the figures are taken on: programs built from the working tree, a home and caches of their own, and the
-// two extensions installed.
+// extensions of testdata installed.
 type bed struct {
 	dir       string // temporary; all else is below it
 	module    string // the root of the working tree
@@ -27,7 +27,8 @@ type bed struct {
 	netecho   string
 	echo      string // artifacts
 	forecast  install.Record
-	source    string // of the forecast extension, to be changed
+	sessions  *crowded // once it was found
+	source    string   // of the forecast extension, to be changed
 }
 
 func newBed(ctx context.Context) (_ *bed, err error) {
@@ -72,8 +73,10 @@ func newBed(ctx context.Context) (_ *bed, err error) {
 	if b.forecast, err = b.install(ctx, b.source); err != nil {
 		return nil, err
 	}
-	if _, err = b.install(ctx, filepath.Join(b.module, "bench/testdata/echo")); err != nil {
-		return nil, err
+	for _, name := range []string{"echo", "caller"} {
+		if _, err = b.install(ctx, filepath.Join(b.module, "bench/testdata", name)); err != nil {
+			return nil, err
+		}
 	}
 	b.echo = b.artifact("echo")
 	return b, nil

@@ -89,8 +89,8 @@ func idleCrowd(ctx context.Context, b *bed) (row, error) {
 
 	fall := float64(c.Before-c.After) / gigabyte
 	r := row{
-		measured: fmt.Sprintf("%.2f GB", fall), floors: exact, limit: fmt.Sprintf("%.0f GB", idleLimit),
-		verdict: within(fall, idleLimit),
+		measured: fmt.Sprintf("%.2f GB", fall), floors: exact, limit: most(idleLimit).in("GB"),
+		verdict: most(idleLimit).judge(fall),
 		note: fmt.Sprintf("%.2f GB before their first call; the host itself %.0f MB; started in %s; %d lost; all gone %s after SIGKILL of the host",
 			float64(c.Before-c.Started)/gigabyte, float64(c.HostResident)/megabyte, duration(c.Took), lost, duration(gone)),
 	}

@@ -70,7 +70,7 @@ func changedInstall(ctx context.Context, b *bed) (row, error) {
 	if err != nil {
 		return row{}, err
 	}
-	return ratioRow(s, installLimit, behind(s)), nil
+	return ratioRow(s, most(installLimit), behind(s)), nil
 }
 
 func timed(cmd *exec.Cmd) (time.Duration, error) {
@@ -148,8 +148,8 @@ func unchangedInstall(ctx context.Context, b *bed) (row, error) {
 	}
 	r := row{
 		measured: duration(s.Ours),
-		limit:    duration(unchangedLimit),
-		verdict:  within(float64(s.Ours), float64(unchangedLimit)),
+		limit:    signMost + " " + duration(unchangedLimit),
+		verdict:  most(float64(unchangedLimit)).judge(float64(s.Ours)),
 		note:     "loomext version: " + duration(s.Floor) + runs(s),
 	}
 	r.judge(s)

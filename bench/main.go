@@ -8,6 +8,8 @@
 // The program is no test and no profiler: it builds loomext from the working tree, installs the extensions of testdata into
 // a home and a cache of its own, and ends with status 0 whatever it found, unless -check is given. It writes nothing outside a
 // temporary directory but the file that -out names.
+// What loomext is held against and depends on other modules is the program of bench/peers, a module of its own; figures that need it
+// are not measured where its modules cannot be had.
 //
 //	go run ./bench [-out FILE] [-only WORD] [-check]
 package main
@@ -22,6 +24,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/loomext/loomext/jail"
 )
 
 // Exit statuses.
@@ -32,13 +36,17 @@ const (
 	exitOver  = 1 // with -check: a figure is over its limit, void or without proof
 )
 
-func main() { os.Exit(run()) }
+func main() {
+	jail.Main()
+	os.Exit(run())
+}
 
 func run() int {
 	out := flag.String("out", "", "write the table and how it was made to this `file`, as Markdown")
 	only := flag.String("only", "", "measure only the figures whose name has this `word`")
 	check := flag.Bool("check", false, "end with status 1 when a figure is over its limit or void")
 	role := flag.String("role", "", "what the program does when it starts itself; not for people")
+	cores := flag.Int("cores", oneCore, "on how many cores; not for people")
 	flag.Parse()
 	if runtime.GOOS != "linux" {
 		fmt.Fprintf(os.Stderr, "bench: no satellite runs on %s, so there is nothing to measure; run it on Linux\n", runtime.GOOS)
@@ -54,8 +62,10 @@ func run() int {
 	case "":
 	case roleIdle:
 		return serveIdle(ctx, flag.Args())
+	case roleOrigin:
+		return serveOrigin(ctx)
 	default:
-		return servePinned(ctx, *role, flag.Args())
+		return servePinned(ctx, *role, *cores, flag.Args())
 	}
 	if flag.NArg() > 0 {
 		flag.Usage()
@@ -101,6 +111,13 @@ func measure(ctx context.Context, only string) ([]row, error) {
 		{"tool call, 64 KiB of arguments ÷ the same bytes over net.UnixConn + one json.Valid, one core", largeCall},
 		{"tool call, 1 KiB of arguments, jailed ÷ unjailed, one core", jailedTrip},
 		{"first call of a satellite that was started ahead of need ÷ a later call after the same rest, one core", firstCall},
+		{"tool call through a session, 1 KiB of arguments ÷ the same bytes over net.UnixConn, one core", sessionCall},
+		{"capability call of 1 KiB ÷ the same bytes over net.UnixConn, one core", effect},
+		{"go-plugin over gRPC, a call of 1 KiB ÷ tool call through a session, two cores", goPluginCall},
+		{"MCP over standard streams, a call of 1 KiB ÷ tool call through a session, two cores", mcpCall},
+		{"brokered request to a TLS server, 1 KiB ÷ the same by net/http, connections kept, one core", request},
+		{"failed calls of 200 sessions with two extensions each, on two cores", failedCalls},
+		{"memory of a session more, of 100 to 200 ÷ of 50 to 100", growth},
 		{"allocations of one hook_call written and its hook_result read on the host", hostAllocations},
 		{"artifact of a JSON tool", artifactSize},
 		{"resident memory of its idle satellite", idleMemory},

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -92,18 +91,4 @@ func median(all []time.Duration) time.Duration {
 		return all[n/2]
 	}
 	return (all[n/2-1] + all[n/2]) / 2
-}
-
-// encode and decode carry a sample from a pinned child to its parent.
-func (s sample) encode() []byte {
-	text, _ := json.Marshal(s) // numbers alone
-	return text
-}
-
-func decodeSample(text []byte) (sample, error) {
-	var s sample
-	if err := json.Unmarshal(text, &s); err != nil {
-		return s, fmt.Errorf("the pinned child said %.100q: %w", text, err)
-	}
-	return s, nil
 }

@@ -82,7 +82,7 @@ func TestRunThatStaysRestlessIsVoid(t *testing.T) {
 	if !s.void() || s.Runs != maxRuns || calls != 2*maxRuns {
 		t.Errorf("%+v after %d floors", s, calls)
 	}
-	r := ratioRow(s, 100, "")
+	r := ratioRow(s, most(100), "")
 	if r.verdict != verdictVoid || allHold([]row{r}) {
 		t.Errorf("a void run within its limit counts: %+v", r)
 	}
@@ -103,10 +103,11 @@ func TestFailureEndsTheRounds(t *testing.T) {
 
 func TestSampleTravels(t *testing.T) {
 	s := sample{Ours: 3, Floor: 2, Floors: 1.01, Runs: 2}
-	if got, err := decodeSample(s.encode()); err != nil || got != s {
+	var got sample
+	if err := decode(encode(s), &got); err != nil || got != s {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if _, err := decodeSample([]byte("panic:")); err == nil {
+	if err := decode([]byte("panic:"), &got); err == nil {
 		t.Error("text that is no sample was taken for one")
 	}
 }

@@ -50,7 +50,7 @@ func roundTrip(ctx context.Context, b *bed, size int, limit float64) (row, error
 	if err != nil {
 		return row{}, err
 	}
-	return ratioRow(s, limit, behind(s)), nil
+	return ratioRow(s, most(limit), behind(s)), nil
 }
 
 // jailedTrip is a call of a satellite in a jail against that of one outside, the host's part being the same.
@@ -59,7 +59,7 @@ func jailedTrip(ctx context.Context, b *bed) (row, error) {
 	if err != nil {
 		return row{}, err
 	}
-	return ratioRow(s, jailedTripLimit, behind(s)), nil
+	return ratioRow(s, most(jailedTripLimit), behind(s)), nil
 }
 
 func takeJailedTrip(ctx context.Context, args []string) (_ sample, err error) {
@@ -94,7 +94,7 @@ func takeRoundTrip(ctx context.Context, args []string) (_ sample, err error) {
 		return sample{}, err
 	}
 	text := jsonText(size)
-	echo, err := newEcho(ctx, netecho, text)
+	echo, err := echoOfCall(ctx, netecho, text)
 	if err != nil {
 		return sample{}, err
 	}
@@ -147,8 +147,8 @@ func batches(n int, do func() error) op {
 	}
 }
 
-// echo is the floor of a round trip: a child on the other end of a net.UnixConn, and frames as long as those of a call with
-// the text as its arguments.
+// echo is the floor of a round trip: a child on the other end of a net.UnixConn, and frames as long as those of what is
+// measured.
 type echo struct {
 	conn  *net.UnixConn
 	child *exec.Cmd
@@ -156,8 +156,9 @@ type echo struct {
 	back  []byte
 }
 
-func newEcho(ctx context.Context, program string, text []byte) (*echo, error) {
-	frame, err := wire.AppendHookCall(nil, 1, toolCall(text))
+// echoOfCall has the frames of a call of the echo tool with the text as its arguments.
+func echoOfCall(ctx context.Context, program string, text []byte) (*echo, error) {
+	call, err := wire.AppendHookCall(nil, 1, toolCall(text))
 	if err != nil {
 		return nil, err
 	}
@@ -165,6 +166,11 @@ func newEcho(ctx context.Context, program string, text []byte) (*echo, error) {
 	if err != nil {
 		return nil, err
 	}
+	return newEcho(ctx, program, call, len(answer))
+}
+
+// newEcho sends a frame and gets so many bytes back.
+func newEcho(ctx context.Context, program string, sent []byte, back int) (*echo, error) {
 	ours, theirs, err := socketPair()
 	if err != nil {
 		return nil, err
@@ -175,8 +181,8 @@ func newEcho(ctx context.Context, program string, text []byte) (*echo, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &echo{conn: conn.(*net.UnixConn), sent: frame, back: make([]byte, len(answer))}
-	e.child = exec.CommandContext(ctx, program, strconv.Itoa(len(answer)))
+	e := &echo{conn: conn.(*net.UnixConn), sent: sent, back: make([]byte, back)}
+	e.child = exec.CommandContext(ctx, program, strconv.Itoa(back))
 	e.child.ExtraFiles = []*os.File{theirs}
 	if err := e.child.Start(); err != nil {
 		_ = e.conn.Close()

@@ -81,8 +81,8 @@ func hostAllocations(ctx context.Context, b *bed) (row, error) {
 		return row{}, err
 	}
 	return row{
-		measured: strconv.FormatFloat(onWire, 'f', 0, 64), floors: exact, limit: strconv.Itoa(allocationLimit),
-		verdict: within(onWire, allocationLimit), note: fmt.Sprintf("%.0f in a whole call of a tool", whole),
+		measured: strconv.FormatFloat(onWire, 'f', 0, 64), floors: exact, limit: most(allocationLimit).in(""),
+		verdict: most(allocationLimit).judge(onWire), note: fmt.Sprintf("%.0f in a whole call of a tool", whole),
 	}, nil
 }
 
@@ -94,8 +94,8 @@ func artifactSize(_ context.Context, b *bed) (row, error) {
 	}
 	size := float64(info.Size()) / mebibyte
 	return row{
-		measured: fmt.Sprintf("%.2f MiB", size), floors: exact, limit: fmt.Sprintf("%.1f MiB", artifactLimit),
-		verdict: within(size, artifactLimit), note: fmt.Sprintf("%d bytes", info.Size()),
+		measured: fmt.Sprintf("%.2f MiB", size), floors: exact, limit: most(artifactLimit).in("MiB"),
+		verdict: most(artifactLimit).judge(size), note: fmt.Sprintf("%d bytes", info.Size()),
 	}, nil
 }
 
@@ -115,8 +115,8 @@ func idleMemory(ctx context.Context, b *bed) (row, error) {
 	}
 	size := float64(r.total) / megabyte
 	return row{
-		measured: fmt.Sprintf("%.2f MB", size), floors: exact, limit: fmt.Sprintf("%.1f MB", memoryLimit),
-		verdict: within(size, memoryLimit),
+		measured: fmt.Sprintf("%.2f MB", size), floors: exact, limit: most(memoryLimit).in("MB"),
+		verdict: most(memoryLimit).judge(size),
 		note:    fmt.Sprintf("%.2f MB of it its own, the rest pages of the file", float64(r.own)/megabyte),
 	}, nil
 }

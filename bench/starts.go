@@ -72,7 +72,7 @@ func firstAnswer(ctx context.Context, b *bed) (row, error) {
 	if err != nil {
 		return row{}, err
 	}
-	return ratioRow(s, startLimit, fmt.Sprintf("%s; %.2f with a tool that decodes and encodes JSON", behind(s), typed.ratio())), nil
+	return ratioRow(s, most(startLimit), fmt.Sprintf("%s; %.2f with a tool that decodes and encodes JSON", behind(s), typed.ratio())), nil
 }
 
 // jailedStart is what the jail adds to that.
@@ -86,14 +86,14 @@ func jailedStart(ctx context.Context, b *bed) (row, error) {
 	if err != nil {
 		return row{}, err
 	}
-	return ratioRow(found, jailLimit, behind(found)), nil
+	return ratioRow(found, most(jailLimit), behind(found)), nil
 }
 
 // wrappedStart is the jail against another one around the same program.
 func wrappedStart(ctx context.Context, b *bed) (row, error) {
 	program, err := exec.LookPath(bubblewrap)
 	if err != nil {
-		return row{measured: "–", floors: "–", limit: limitText(wrapLimit), verdict: verdictUnmet, note: "needs bubblewrap"}, nil
+		return unmetRow(most(wrapLimit), "needs bubblewrap"), nil
 	}
 	s, err := newStarts(ctx, b.echo)
 	if err != nil {
@@ -104,7 +104,7 @@ func wrappedStart(ctx context.Context, b *bed) (row, error) {
 	if err != nil {
 		return row{}, err
 	}
-	return ratioRow(found, wrapLimit, behind(found)), nil
+	return ratioRow(found, most(wrapLimit), behind(found)), nil
 }
 
 // launch starts a satellite of the image as a host does, calls its tool, and waits outside the measured time until nothing of

@@ -38,9 +38,9 @@ func socketPair() (ours, theirs *os.File, err error) {
 	return os.NewFile(uintptr(pair[0]), "socket"), os.NewFile(uintptr(pair[1]), "its other end"), nil
 }
 
-// pinned runs a command on one core, and everything the command starts with it: affinity is inherited, and a Go program counts
-// the cores it may use when it starts.
-func pinned(ctx context.Context, name string, args ...string) ([]byte, error) {
+// pinned runs a command on so many cores, and everything the command starts with it: affinity is inherited, and a Go program
+// counts the cores it may use when it starts.
+func pinned(ctx context.Context, cores int, name string, args ...string) ([]byte, error) {
 	type answer struct {
 		out []byte
 		err error
@@ -48,11 +48,15 @@ func pinned(ctx context.Context, name string, args ...string) ([]byte, error) {
 	answers := make(chan answer)
 	go func() {
 		runtime.LockOSThread() // never unlocked, so the pinned thread ends with the goroutine
-		var all, one unix.CPUSet
+		var all, some unix.CPUSet
 		err := unix.SchedGetaffinity(0, &all)
 		if err == nil {
-			one.Set(last(&all))
-			err = unix.SchedSetaffinity(0, &one)
+			for range min(cores, all.Count()) {
+				cpu := last(&all)
+				all.Clear(cpu)
+				some.Set(cpu)
+			}
+			err = unix.SchedSetaffinity(0, &some)
 		}
 		var out []byte
 		if err == nil {

@@ -16,7 +16,7 @@ func closeInherited() error { return errSystem }
 
 func socketPair() (ours, theirs *os.File, err error) { return nil, nil, errSystem }
 
-func pinned(context.Context, string, ...string) ([]byte, error) { return nil, errSystem }
+func pinned(context.Context, int, string, ...string) ([]byte, error) { return nil, errSystem }
 
 func children(*exec.Cmd) ([][]string, error) { return nil, errSystem }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"math"
 	"os"
 	"runtime"
 	"strconv"
@@ -23,9 +22,10 @@ type row struct {
 
 // The verdicts.
 const (
-	verdictOK   = "ok"
-	verdictOver = "over"
-	verdictVoid = "void"
+	verdictOK    = "ok"
+	verdictOver  = "over"
+	verdictUnder = "under"
+	verdictVoid  = "void"
 	// verdictUnmet is that of a figure whose other side is not there to be measured.
 	verdictUnmet = "not measured"
 )
@@ -34,20 +34,60 @@ const (
 const exact = "exact"
 
 // ratioRow is a row of a ratio of times.
-func ratioRow(s sample, limit float64, note string) row {
+func ratioRow(s sample, limit bound, note string) row {
 	r := row{
 		measured: fmt.Sprintf("%.2f", s.ratio()),
-		limit:    limitText(limit),
-		verdict:  within(s.ratio(), limit),
+		limit:    limit.String(),
+		verdict:  limit.judge(s.ratio()),
 		note:     note + runs(s),
 	}
 	r.judge(s)
 	return r
 }
 
-// limitText has one digit after the point, and a second where there is one.
-func limitText(limit float64) string {
-	return strings.TrimSuffix(strconv.FormatFloat(limit, 'f', 2, 64), "0")
+// unmetRow is a row of a figure whose other side is not there; the note says what it needs.
+func unmetRow(limit bound, note string) row {
+	return row{measured: "–", floors: "–", limit: limit.String(), verdict: verdictUnmet, note: note}
+}
+
+// bound is the limit of a figure.
+type bound struct {
+	value float64
+	sign  string
+}
+
+const (
+	signMost  = "≤"
+	signLeast = "≥"
+)
+
+// most is the limit of what is better where it is less.
+func most(value float64) bound { return bound{value, signMost} }
+
+// least is the limit of what is better where it is more.
+func least(value float64) bound { return bound{value, signLeast} }
+
+// judge gives the verdict on a value. The limit itself is within, and what is no number is not.
+func (b bound) judge(value float64) string {
+	switch {
+	case b.sign == signMost && value <= b.value:
+		return verdictOK
+	case b.sign == signLeast && value >= b.value:
+		return verdictOK
+	case b.sign == signLeast:
+		return verdictUnder
+	}
+	return verdictOver
+}
+
+// String has one digit after the point, and a second where there is one.
+func (b bound) String() string {
+	return b.sign + " " + strings.TrimSuffix(strconv.FormatFloat(b.value, 'f', 2, 64), "0")
+}
+
+// in is the limit of something that is counted, in whole numbers where they are.
+func (b bound) in(unit string) string {
+	return strings.TrimSpace(b.sign + " " + strconv.FormatFloat(b.value, 'g', -1, 64) + " " + unit)
 }
 
 // judge fills in the floors, and takes the verdict back where they disagree.
@@ -67,14 +107,6 @@ func runs(s sample) string {
 		return fmt.Sprintf("; all %d runs void", s.Runs)
 	}
 	return fmt.Sprintf("; run %d, the ones before it void", s.Runs)
-}
-
-// within judges a value that may be anything but more than its limit. What is no number is over.
-func within(value, limit float64) string {
-	if math.IsNaN(value) || value > limit {
-		return verdictOver
-	}
-	return verdictOK
 }
 
 func allHold(rows []row) bool {
@@ -102,7 +134,7 @@ func table(rows []row) string {
 func document(rows []row, machine string, at time.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# What loomext costs\n\nMade by `go run ./bench` on %s: %s.\n\n", at.UTC().Format(time.DateOnly), machine)
-	b.WriteString("| figure | measured | floor ÷ floor | at most | | behind it |\n|---|---|---|---|---|---|\n")
+	b.WriteString("| figure | measured | floor ÷ floor | limit | | behind it |\n|---|---|---|---|---|---|\n")
 	for _, r := range rows {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", r.figure, r.measured, r.floors, r.limit, r.verdict, r.note)
 	}
@@ -128,6 +160,24 @@ never had a run that counts is *void*.
   the call and of its answer over ` + "`net.UnixConn`" + `. The tool gives its arguments back. Minted tokens, deadlines, JSON checks and
   UTF-8 checks are part of the call.
 - **Jailed call**: one core, the same host that uses the wire alone, the same artifact inside a jail and outside of one.
+- **Session**: the same call by ` + "`host.Session.Call`" + `, of a session that is open and a satellite that runs: beside what package
+  satellite does, the arguments are held against the tool's schema, the call waits for its turn and the broker begins an
+  invocation.
+- **Capability call**: a tool stores 1 KiB with ` + "`kv.Set`" + ` again and again, served by the real host and broker. A call that stores it
+  20 times is timed, less a call that stores nothing. The floor has frames of the lengths of the cap_call and its cap_result.
+- **Peers**: the program of the module ` + "`bench/peers`" + `, client and far end, on the same two cores as host and satellite, with the same
+  bytes as arguments; they take turns. Each peer is used as its documentation shows, with no TLS, no log and no schema to check,
+  and its text comes back as it went. Here more is better: it is how many times as long the peer takes. What it is where all of
+  them share one core, on which nobody has to wake another one, stands beside it.
+- **Brokered request**: ` + "`broker.Invocation.Serve`" + ` of a ` + "`net.request`" + ` for 1 KiB, from the decoded arguments to the value, with one invocation
+  for each, against net/http with the same settings of TLS. The server is a process of its own on the same core; each side keeps
+  its connection, and both speak HTTP/2, as the server offers it. What it takes as a tool calls it with ` + "`net.Fetch`" + ` stands beside it,
+  measured as the capability calls are: on one core another process that has slept comes between. So does what net/http takes
+  with no more than frames of the same lengths echoed by another process before each request, which no broker can be below.
+- **Many sessions**: a host of its own on two cores opens them in three stages of 50, 100 and 200, each on two extensions. At each
+  stage every extension of every session is called five times by a goroutine of its own, all at once, and must answer with what
+  it was asked. A session's memory is what the host and its satellites hold beside the pages of files that they share (RssAnon),
+  once they have come to rest and the host's garbage was collected.
 - **Ahead of need**: a satellite is started and left alone until all of its threads sleep and the host's own goroutine waits for
   what it says; then comes its first call, of 1 KiB. The floor is the tenth call of the same satellite, after it was left alone as
   long again: both find caches that others have filled, and both wake the sleepers. What a call takes that follows another at

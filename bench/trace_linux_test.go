@@ -1,9 +1,12 @@
 package main
 
 import (
+	"context"
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -14,15 +17,21 @@ const (
 	playParent = "parent" // starts two children, one after the other
 	playChild  = "child"
 	playBroken = "broken" // starts a child and fails
+	playPinned = "pinned" // says how many cores it may use
 	playIdle   = "idle"   // waits for the end of its standard input
 	playHeir   = "heir"   // says which of descriptors 2 and 3 it still has once it has closed what it inherited
 )
 
 func TestMain(m *testing.M) {
 	role := os.Getenv(playRole)
+	if len(os.Args) > 2 && os.Args[2] == roleOrigin { // as startOrigin starts the program it is in
+		os.Exit(serveOrigin(context.Background()))
+	}
 	switch role {
 	case "":
 		os.Exit(m.Run())
+	case playPinned:
+		os.Stdout.WriteString(strconv.Itoa(runtime.GOMAXPROCS(0)) + "\n")
 	case playIdle:
 		_, _ = io.Copy(io.Discard, os.Stdin)
 	case playHeir:
@@ -93,12 +102,15 @@ func TestOnlyQuestionsToTheGoCommandPass(t *testing.T) {
 	}
 }
 
-func TestPinnedChildHasOneCore(t *testing.T) {
-	out, err := pinned(t.Context(), "/bin/sh", "-c", "while read -r key value; do case $key in Cpus_allowed_list:) echo $value;; esac; done </proc/self/status")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if list := strings.TrimSpace(string(out)); list == "" || strings.ContainsAny(list, ",-") {
-		t.Errorf("it may run on %q", list)
+func TestPinnedChildHasItsCores(t *testing.T) {
+	t.Setenv(playRole, playPinned)
+	for cores, want := range map[int]int{oneCore: 1, twoCores: min(2, runtime.NumCPU()), 1 << 20: runtime.NumCPU()} {
+		out, err := pinned(t.Context(), cores, os.Args[0], "a child")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.TrimSpace(string(out)); got != strconv.Itoa(want) {
+			t.Errorf("pinned to %d cores it has %s, want %d", cores, got, want)
+		}
 	}
 }
