@@ -78,6 +78,7 @@ func TestDocsNameEveryJSONKey(t *testing.T) {
 		"doctor":       reflect.TypeFor[doctorResult](),
 		"config":       reflect.TypeFor[configResult](),
 		"logs":         reflect.TypeFor[logsEntry](),
+		"artifacts":    reflect.TypeFor[artifactEntry](),
 		"The record":   record,
 		"The approval": reflect.TypeFor[install.Approval](),
 	} {

@@ -45,7 +45,7 @@ Results go to standard output, everything else to standard error.
 		&cobra.Group{ID: groupStore, Title: "What is installed:"},
 		&cobra.Group{ID: groupAuthors, Title: "Before an install:"},
 	)
-	for _, sub := range []*cobra.Command{c.installCommand(), c.listCommand(), c.showCommand(), c.verifyCommand(), c.removeCommand(), c.callCommand(), c.fireCommand(), c.logsCommand()} {
+	for _, sub := range []*cobra.Command{c.installCommand(), c.listCommand(), c.showCommand(), c.verifyCommand(), c.removeCommand(), c.callCommand(), c.fireCommand(), c.logsCommand(), c.artifactsCommand()} {
 		sub.GroupID = groupStore
 		root.AddCommand(sub)
 	}

@@ -79,6 +79,7 @@ func TestScript(t *testing.T) {
 			"jsonshape": cmdJSONShape,
 			"empty":     cmdEmpty,
 			"installed": cmdInstalled,
+			"lastword":  cmdLastWord,
 		},
 	})
 }
@@ -162,6 +163,18 @@ func cmdJSONShape(ts *testscript.TestScript, neg bool, args []string) {
 	shape, err := jsonShape([]byte(ts.ReadFile(args[0])))
 	ts.Check(err)
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(shape), 0o600))
+}
+
+// cmdLastWord sets a variable to the last word of a file.
+func cmdLastWord(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: lastword VARIABLE file")
+	}
+	words := strings.Fields(ts.ReadFile(args[1]))
+	if len(words) == 0 {
+		ts.Fatalf("%s has no word", args[1])
+	}
+	ts.Setenv(args[0], words[len(words)-1])
 }
 
 // jsonShape lists every path of a document with the types that stand there, in the order of
