@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"errors"
 	"strings"
 
@@ -92,6 +93,9 @@ func (e *Error) Reply() string {
 		}
 		return strings.Join(lines, "\n")
 	}
+	if e.Kind == Gone { // for reasons of this machine
+		return "the tool failed: " + e.Extension + " is not there"
+	}
 	return "the tool failed: " + string(e.Kind) + ": " + e.Msg
 }
 
@@ -131,6 +135,21 @@ func (x *extension) failed(target string, sat *satellite.Satellite, err error) *
 		e.Output = tail(sat.Output())
 	}
 	return e
+}
+
+// late has an error that came when the caller had given up, or when the time was over,
+// say so: what an extension answers then is its way of saying that it was stopped.
+func (e *Error) late(ctx context.Context, over bool) {
+	if e.Kind == Refused && over {
+		e.Kind, e.Code, e.Msg = Deadline, wire.CodeDeadline, "no outcome in time; the extension says: "+e.Msg
+	}
+	switch {
+	case e.Kind != Cancelled && e.Kind != Deadline:
+	case ctx.Err() != nil:
+		e.Err = context.Cause(ctx)
+	case e.Kind == Deadline:
+		e.Err = context.DeadlineExceeded
+	}
 }
 
 // tail is the end of a satellite's output, in whole lines.

@@ -179,6 +179,7 @@ func (x *extension) ask(ctx context.Context, sat *satellite.Satellite, call sate
 		return v, nil
 	}
 	fault := x.failed(call.Name, sat, err)
+	fault.late(ctx, time.Since(began) >= left)
 	if x.session.ctx.Err() != nil && fault.Kind == Gone {
 		fault.Msg, fault.Err = "the session was closed", ErrClosed
 	}

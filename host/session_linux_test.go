@@ -215,9 +215,35 @@ func TestAHeededCancellationKeepsTheSatellite(t *testing.T) {
 	call := do(t, "hold")
 	call.Report = func(host.Report) { cancel() }
 	_, err := s.Call(ctx, call)
-	fails(t, err, host.Cancelled, "")
+	if e := fails(t, err, host.Cancelled, ""); !errors.Is(e, context.Canceled) {
+		t.Errorf("%v", e.Err)
+	}
 	if st := status(t, s, "probe"); st.State != host.StateIdle || st.Restarts != 0 {
 		t.Errorf("%+v", st)
+	}
+}
+
+func TestAnErrorThatComesTooLateIsADeadline(t *testing.T) {
+	s := session(t)
+	hurried := do(t, "hold")
+	hurried.Timeout = 20 * time.Millisecond
+	_, err := s.Call(t.Context(), hurried)
+	e := fails(t, err, host.Deadline, "context deadline exceeded")
+	if e.Code != "deadline" || !errors.Is(err, context.DeadlineExceeded) || e.Output != "" {
+		t.Errorf("%+v", e)
+	}
+	own := do(t, "hold")
+	own.Tool = "brief"
+	_, err = s.Call(t.Context(), own)
+	fails(t, err, host.Deadline, "the extension says: ")
+	short, stop := context.WithTimeoutCause(t.Context(), 20*time.Millisecond, errors.New("out of patience"))
+	defer stop()
+	_, err = s.Call(short, do(t, "hold"))
+	if e := fails(t, err, host.Deadline, ""); e.Err.Error() != "out of patience" {
+		t.Errorf("%v", e.Err)
+	}
+	if st := status(t, s, "probe"); st.State != host.StateIdle || st.Restarts != 0 || st.Strikes != 0 {
+		t.Errorf("an answer is an answer: %+v", st)
 	}
 }
 

@@ -108,7 +108,7 @@ func (s *Satellite) asked(id int64, c wire.CapCall, size int64) bool {
 	var refusal wire.Result
 	switch {
 	case !s.authorizes(c.Token, now):
-		refusal = Failed(wire.CodeUnauthorized, "no invocation with this token is open")
+		refusal = Failed(wire.CodeUnauthorized, "no invocation is open for this call; make it before the answer, with the context that the extension was given")
 	case len(s.effects) >= maxEffects:
 		refusal = Failed(wire.CodePolicy, "more than "+strconv.Itoa(maxEffects)+" effects at once")
 	case s.charged+charge > maxEffectMemory:

@@ -2,8 +2,12 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"log/slog"
 	"path/filepath"
+	"slices"
 
+	"github.com/loomext/loomext/escape"
 	"github.com/loomext/loomext/host"
 	"github.com/loomext/loomext/install"
 	"github.com/loomext/loomext/jail"
@@ -32,7 +36,10 @@ func (c *cli) inSession(ctx context.Context, installed *install.Installed, invok
 	if err != nil {
 		return u, err
 	}
-	h, err := host.New(host.Options{Home: store.Home(), Jail: c.jail})
+	reports := c.newReports()
+	c.reports = reports
+	defer reports.end() // after the satellite's own end
+	h, err := host.New(host.Options{Home: store.Home(), Jail: c.jail, Logger: slog.New(warnings{c: c})})
 	if err != nil {
 		return u, err
 	}
@@ -42,9 +49,6 @@ func (c *cli) inSession(ctx context.Context, installed *install.Installed, invok
 		return u, err
 	}
 	defer s.Close()
-	reports := c.newReports()
-	c.reports = reports
-	defer reports.end() // after the satellite's own end
 	report := func(r host.Report) {
 		var path string
 		if r.ID != "" {
@@ -60,3 +64,32 @@ func (c *cli) inSession(ctx context.Context, installed *install.Installed, invok
 	}
 	return u, err
 }
+
+// warnings is a slog.Handler that tells the operator what went wrong beside the invocation, a line
+// each: a log that could not be written, an artifact that could not be kept.
+type warnings struct {
+	c     *cli
+	attrs []slog.Attr
+}
+
+func (warnings) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
+
+func (w warnings) Handle(_ context.Context, r slog.Record) error {
+	line := "host: " + r.Message
+	add := func(a slog.Attr) bool {
+		line += fmt.Sprintf("; %s: %s", a.Key, escape.Line(a.Value.String()))
+		return true
+	}
+	for _, a := range w.attrs {
+		add(a)
+	}
+	r.Attrs(add)
+	w.c.tell(line)
+	return nil
+}
+
+func (w warnings) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return warnings{w.c, slices.Concat(w.attrs, attrs)}
+}
+
+func (w warnings) WithGroup(string) slog.Handler { return w }

@@ -102,14 +102,23 @@ func (c *Conn) call(ctx context.Context, inv *Invocation, capability string, arg
 	c.waits()
 	select {
 	case r := <-answer:
-		return Outcome(r)
+		return inv.outcome(capability, r)
 	case <-ctx.Done():
 		if !c.forget(id) { // the answer came at the same moment, so it is here
-			return Outcome(<-answer)
+			return inv.outcome(capability, <-answer)
 		}
 		c.cancel(id)
 		return wire.Value{}, GaveUp(capability, ctx.Err())
 	}
+}
+
+// outcome is what a caller gets. A host that no longer knows the token of an
+// invocation that is not answered has seen its deadline pass.
+func (i *Invocation) outcome(capability string, r wire.Result) (wire.Value, error) {
+	if !r.OK && r.Fault.Code == wire.CodeUnauthorized && i != nil && !i.Answered() {
+		return wire.Value{}, GaveUp(capability, context.DeadlineExceeded)
+	}
+	return Outcome(r)
 }
 
 // post sends a call nobody waits for. It is written by the caller itself: there is
