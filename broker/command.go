@@ -12,7 +12,7 @@ import (
 // commandGrace is how long what a command printed is waited for once it has ended or been killed.
 const commandGrace = time.Second
 
-// fromCommand is what a command prints, at most maxSecret bytes. It runs directly, without a shell, with the host's
+// fromCommand is what a command prints, at most maxSource bytes. It runs directly, without a shell, with the host's
 // environment, no input, and a standard error that goes nowhere. It and what it started in its process group are killed
 // when ctx ends.
 func fromCommand(ctx context.Context, argv []string) ([]byte, error) {
@@ -57,7 +57,7 @@ type bounded struct {
 }
 
 func (b *bounded) Write(p []byte) (int, error) {
-	if b.text.Len()+len(p) > maxSecret {
+	if b.text.Len()+len(p) > maxSource {
 		b.over = true
 		b.full()
 		return 0, errTooLong

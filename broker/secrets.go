@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// maxSecret is the size of a secret with its newline, in bytes: servers refuse a header line that is longer.
-	maxSecret = 8 << 10
+	// maxSource is what is read of a source, in bytes: the longest secret, and the line end that does not belong to it.
+	maxSource = egress.MaxSecret + len("\r\n")
 	// commandTime is how long a command may take to say a secret: a password manager that asks a person first.
 	commandTime = 10 * time.Second
 )
@@ -84,7 +84,7 @@ func trimmed(name string, value []byte) ([]byte, error) {
 // What can be wrong with a source, in words that are safe to repeat.
 var (
 	errNotRegular = errors.New("is no regular file")
-	errTooLong    = errors.New("gives more than " + strconv.Itoa(maxSecret) + " bytes")
+	errTooLong    = errors.New("gives more than " + strconv.Itoa(egress.MaxSecret) + " bytes")
 	errNotStarted = errors.New("cannot be started")
 	errNotEnded   = errors.New("left a process that holds its output open")
 )
@@ -133,11 +133,11 @@ func fromFile(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	value, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
+	value, err := io.ReadAll(io.LimitReader(f, int64(maxSource)+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(value) > maxSecret {
+	if len(value) > maxSource {
 		return nil, errTooLong
 	}
 	return value, nil

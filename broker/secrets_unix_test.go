@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/loomext/loomext/config"
+	"github.com/loomext/loomext/egress"
 )
 
 // canary is a secret's value, or a part of it, that must never be seen.
@@ -52,7 +53,7 @@ func TestASecretComesFromItsSource(t *testing.T) {
 		"RETURN":     {config.SecretSource{File: write(t, canary+"\r")}, canary + "\r"},
 		"SPACE":      {config.SecretSource{File: write(t, " "+canary+" ")}, " " + canary + " "},
 		"LINK":       {config.SecretSource{File: linked}, canary},
-		"LONGEST":    {config.SecretSource{File: write(t, strings.Repeat("k", maxSecret))}, strings.Repeat("k", maxSecret)},
+		"LONGEST":    {config.SecretSource{File: write(t, strings.Repeat("k", egress.MaxSecret)+"\r\n")}, strings.Repeat("k", egress.MaxSecret)},
 		"COMMAND":    {shell("echo " + canary), canary},
 		"ARGUMENTS":  {config.SecretSource{Command: []string{"printf", "%s", "$HOME"}}, "$HOME"},
 		"NO_INPUT":   {shell("cat; echo " + canary), canary},
@@ -105,7 +106,7 @@ func TestASourceThatFailsIsNamedAndNotRepeated(t *testing.T) {
 		"MISSING":     {config.SecretSource{File: missing}, "its file is not there; look at its entry under [secrets]"},
 		"DIRECTORY":   {config.SecretSource{File: t.TempDir()}, "its file is no regular file"},
 		"PIPE":        {config.SecretSource{File: fifo}, "its file is no regular file"},
-		"LONG":        {config.SecretSource{File: write(t, canary+strings.Repeat("k", maxSecret))}, "its file gives more than 8192 bytes"},
+		"LONG":        {config.SecretSource{File: write(t, canary+strings.Repeat("k", egress.MaxSecret))}, "its file gives more than 8192 bytes"},
 		"BLANK":       {config.SecretSource{File: write(t, "\n")}, "its source is empty; put the secret there"},
 		"NO_PROGRAM":  {config.SecretSource{Command: []string{"no-such-program-" + canary, canary}}, "its command is not there"},
 		"NO_PATH":     {config.SecretSource{Command: []string{missing}}, "its command is not there"},

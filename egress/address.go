@@ -1,6 +1,9 @@
 package egress
 
-import "net/netip"
+import (
+	"net"
+	"net/netip"
+)
 
 // kinds of addresses that no host of the public network has. Every address is put
 // into the first that contains it. The registries of special-purpose addresses
@@ -44,6 +47,21 @@ func prefixes(text ...string) []netip.Prefix {
 		list[i] = netip.MustParsePrefix(t)
 	}
 	return list
+}
+
+// isOwn reports whether an address, public as it may be, is one of this machine's: what
+// listens there may trust whoever is on the machine.
+func isOwn(a netip.Addr) bool {
+	own, err := net.InterfaceAddrs()
+	if err != nil {
+		return false
+	}
+	for _, one := range own {
+		if prefix, err := netip.ParsePrefix(one.String()); err == nil && prefix.Addr().Unmap() == a.Unmap() {
+			return true
+		}
+	}
+	return false
 }
 
 // special says what an address is that no public host has, or nothing.

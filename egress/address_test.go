@@ -248,3 +248,27 @@ func (c noName) ReadFrom(p []byte) (int, net.Addr, error) {
 // WriteTo is its other half.
 func (c noName) WriteTo(p []byte, _ net.Addr) (int, error) { return c.Write(p) }
 func (c noName) Close() error                              { return c.Conn.Close() }
+
+func TestThisMachinesOwnAddressesAreRefusedHoweverPublic(t *testing.T) {
+	own, err := net.InterfaceAddrs()
+	if err != nil || len(own) == 0 {
+		t.Fatalf("no addresses: %v", err)
+	}
+	for _, one := range own {
+		prefix, err := netip.ParsePrefix(one.String())
+		if err != nil {
+			continue
+		}
+		for _, a := range []netip.Addr{prefix.Addr(), netip.AddrFrom16(prefix.Addr().As16())} {
+			if !isOwn(a) {
+				t.Errorf("%s is not taken for this machine's", a)
+			}
+			if err := checkAddress(host, netip.AddrPortFrom(a, 443).String()); err == nil {
+				t.Errorf("%s may be dialed", a)
+			}
+		}
+	}
+	if isOwn(netip.MustParseAddr("93.184.215.14")) {
+		t.Error("a public host's address is taken for this machine's")
+	}
+}

@@ -13,9 +13,13 @@ import (
 	"time"
 )
 
-// dial opens a connection for net/http, up to and with TLS. Its context is not that
-// of a request, because another request may take the connection, so it has the
-// client's and a bound of its own.
+// callKey is where a request's context has that of the whole call.
+type callKey struct{}
+
+// dial opens a connection for net/http, up to and with TLS. net/http keeps a dial that
+// a request started alive beyond it, for others to take the connection. Here it ends
+// with its call: requests that are given up in a row must not leave dials behind, each
+// with a descriptor.
 func (c *Client) dial(ctx context.Context, _, address string) (net.Conn, error) {
 	if !c.enter() {
 		return nil, errClosed
@@ -24,6 +28,9 @@ func (c *Client) dial(ctx context.Context, _, address string) (net.Conn, error) 
 	ctx, cancel := context.WithTimeout(ctx, RequestTime)
 	defer cancel()
 	defer context.AfterFunc(c.life, cancel)()
+	if call, ok := ctx.Value(callKey{}).(context.Context); ok {
+		defer context.AfterFunc(call, cancel)()
+	}
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, errorf(Failed, "%s: it cannot be dialed", quote(address))
@@ -84,7 +91,11 @@ func checkAddress(host, address string) error {
 	if err != nil {
 		return errorf(NotAllowed, "%s: what its name leads to is no address", host)
 	}
-	if kind := special(to.Addr()); kind != "" {
+	kind := special(to.Addr())
+	if kind == "" && isOwn(to.Addr()) {
+		kind = "this machine's"
+	}
+	if kind != "" {
 		return errorf(NotAllowed, "%s: its address is %s, and no public host's; if that is meant, the operator names the host in private of [egress] in config.toml", host, kind)
 	}
 	return nil

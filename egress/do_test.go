@@ -1,6 +1,7 @@
 package egress
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -10,9 +11,11 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -270,5 +273,61 @@ func TestOptionsThatCannotBeMeantAreRefused(t *testing.T) {
 		if !errors.As(err, &e) || e.Kind != Invalid || strings.Contains(e.Msg, "canary") {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+func TestADialEndsWithItsCall(t *testing.T) {
+	var taken, left atomic.Int32
+	at := listen(t, nil, func(conn net.Conn) { // and never a word of TLS
+		taken.Add(1)
+		_, _ = io.Copy(io.Discard, conn)
+		left.Add(1)
+	})
+	c, p := newClient(t, options(at)), all()
+	for range 20 {
+		ctx, cancel := context.WithCancel(t.Context())
+		before := taken.Load()
+		go func() {
+			for taken.Load() == before {
+				runtime.Gosched()
+			}
+			cancel()
+		}()
+		if _, err := c.Do(ctx, p, get("/")); err == nil {
+			t.Fatal("it answered")
+		}
+		cancel()
+	}
+	for end := time.Now().Add(10 * time.Second); left.Load() != taken.Load(); runtime.Gosched() {
+		if time.Now().After(end) {
+			t.Fatalf("%d connections of calls that were given up, and %d are closed", taken.Load(), left.Load())
+		}
+	}
+}
+
+func TestARequestIsNotSentAgainAndAgain(t *testing.T) {
+	var got atomic.Int32
+	at := serveWire(t, func(conn net.Conn) { // answers once, and then takes a request and hangs up
+		defer conn.Close()
+		for n := 0; ; n++ {
+			if _, err := http.ReadRequest(bufio.NewReader(conn)); err != nil {
+				return
+			}
+			if got.Add(1); n > 0 {
+				return
+			}
+			if _, err := io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"); err != nil {
+				return
+			}
+		}
+	})
+	c, p := newClient(t, options(at)), all()
+	spent := 0
+	p.Spend = func() error { spent++; return nil }
+	for range 6 {
+		_, _ = c.Do(t.Context(), p, get("/"))
+	}
+	if n := int(got.Load()); n > maxTries*spent {
+		t.Errorf("%d requests arrived for %d that were spent", n, spent)
 	}
 }

@@ -23,8 +23,8 @@ func TestTheNetworkPageSaysTheBounds(t *testing.T) {
 		fmt.Sprintf("| interim responses (1xx) | %d |", maxInterim),
 		fmt.Sprintf("| time | %d seconds", RequestTime/time.Second),
 		fmt.Sprintf("At most %s are followed", []string{"none", "one", "two", "three"}[maxRedirects]),
-		fmt.Sprintf("It has %d bytes to %d KiB of printable ASCII", minSecret, maxSecret>>10),
-		fmt.Sprintf("both, %s layers deep", []string{"none", "one", "two", "three"}[maxLayers]),
+		fmt.Sprintf("It has %d bytes to %d KiB of printable ASCII", MinSecret, MaxSecret>>10),
+		fmt.Sprintf("UTF-16, %s layers deep", []string{"none", "one", "two", "three"}[maxLayers]),
 		"Without a `User-Agent` there is `" + userAgent + "`",
 	} {
 		if !strings.Contains(page, want) {

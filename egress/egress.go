@@ -7,7 +7,9 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -60,8 +62,9 @@ type Policy struct {
 	Hosts, Methods   []string // exact
 	MaxResponseBytes int64    // of a body, decompressed; and about that of a compressed one
 	Secrets          []Credential
-	// Spend is asked before each request that leaves, redirects included. Its error ends
-	// the call as a Ceiling with its text. Nil: no ceiling.
+	// Spend is asked before each request that leaves, redirects included, and before
+	// its secrets are read. Its error ends the call as a Ceiling with its text. A request
+	// that is sent once more, because a kept connection was dead, is one. Nil: no ceiling.
 	Spend func() error
 }
 
@@ -124,6 +127,9 @@ func New(o Options) (*Client, error) {
 			return nil, errorf(Invalid, "resolve: %s is routed twice; keep one address", quote(r.Host))
 		}
 		c.routes[r.Host] = r.Address
+	}
+	if strings.Contains(os.Getenv("GODEBUG"), "http2debug=") {
+		return nil, errorf(Invalid, "GODEBUG has http2debug, which prints every header, secrets included; take it out of the environment")
 	}
 	if o.Proxy != nil {
 		if o.Proxy.Scheme != scheme || o.Proxy.Hostname() == "" || o.Proxy.User != nil {

@@ -20,6 +20,9 @@ const (
 	// maxInterim is how many responses of 1xx a host may send before the one that counts.
 	// One or two are in use.
 	maxInterim = 8
+	// maxTries is how often one request is sent. net/http sends it again where a
+	// connection that was kept turns out to be dead, which is once in honest use.
+	maxTries = 2
 )
 
 // methods are those that are ever sent. CONNECT and TRACE are about connections, not
@@ -31,6 +34,7 @@ type exchange struct {
 	client *Client
 	policy *Policy
 	ctx    context.Context // of the whole call
+	stop   context.CancelFunc
 	began  context.Context // as the caller gave it
 
 	to     target
@@ -44,6 +48,7 @@ type exchange struct {
 	conn    *conn1       // that has the request, where it speaks HTTP/1.1
 	turn    uint64       // which of its exchanges this is
 	interim atomic.Int32 // responses of 1xx; counted by net/http's reader
+	tries   atomic.Int32 // connections that the request was given
 }
 
 func (c *Client) do(ctx context.Context, p *Policy, r *Request) (Response, *Error) {
@@ -54,7 +59,8 @@ func (c *Client) do(ctx context.Context, p *Policy, r *Request) (Response, *Erro
 	bounded, cancel := context.WithTimeout(ctx, RequestTime)
 	defer cancel()
 	defer context.AfterFunc(c.life, cancel)()
-	e.ctx = httptrace.WithClientTrace(bounded, &httptrace.ClientTrace{
+	e.stop = cancel
+	e.ctx = httptrace.WithClientTrace(context.WithValue(bounded, callKey{}, bounded), &httptrace.ClientTrace{
 		GotConn: e.gotConn, PutIdleConn: e.putIdleConn, Got1xxResponse: e.gotInterim,
 	})
 	defer e.forget()
@@ -129,6 +135,14 @@ func (e *exchange) judgeCredentials() *Error {
 
 // hop sends one request. It returns a response, or the target of a redirect.
 func (e *exchange) hop(hop int) (Response, *target, *Error) {
+	if e.ctx.Err() != nil {
+		return Response{}, nil, e.failed(e.ctx.Err())
+	}
+	if e.policy.Spend != nil { // before a secret is read: a command may stand behind it
+		if err := e.policy.Spend(); err != nil {
+			return Response{}, nil, &Error{Kind: Ceiling, Msg: err.Error()}
+		}
+	}
 	request, err := e.request()
 	if err != nil {
 		return Response{}, nil, err
@@ -136,13 +150,9 @@ func (e *exchange) hop(hop int) (Response, *target, *Error) {
 	if e.ctx.Err() != nil {
 		return Response{}, nil, e.failed(e.ctx.Err())
 	}
-	if e.policy.Spend != nil {
-		if err := e.policy.Spend(); err != nil {
-			return Response{}, nil, &Error{Kind: Ceiling, Msg: err.Error()}
-		}
-	}
 	e.conn = nil
 	e.interim.Store(0)
+	e.tries.Store(0)
 	got, wire := e.client.transport.RoundTrip(request)
 	if wire != nil {
 		return Response{}, nil, e.failed(wire)
@@ -225,6 +235,8 @@ func (e *exchange) failed(err error) *Error {
 	switch {
 	case e.began.Err() == nil && e.client.life.Err() != nil:
 		return errClosed
+	case e.tries.Load() > maxTries:
+		return errorf(Failed, "%s: it took the request and asked for it again, %d times", e.to.host, maxTries)
 	case e.ctx.Err() != nil:
 		return over(e.began, e.to.host)
 	case e.interim.Load() > maxInterim:
@@ -245,6 +257,10 @@ func (e *exchange) forget() {
 // gotConn is called each time the request is given a connection: net/http tries
 // another where one that was kept turns out to be dead.
 func (e *exchange) gotConn(info httptrace.GotConnInfo) {
+	if e.tries.Add(1) > maxTries {
+		e.stop()
+		return
+	}
 	if e.conn, _ = info.Conn.(*conn1); e.conn != nil {
 		e.turn = e.conn.begin()
 	}

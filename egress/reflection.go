@@ -11,13 +11,14 @@ import (
 )
 
 // maxLayers is how many encodings around each other are taken off before the
-// search: a URL in JSON, a URL in a URL.
+// search: a URL in JSON, a URL in a URL, a page in JSON.
 const maxLayers = 2
 
 // reflection searches what comes back for one secret. It finds the value as it is,
 // in base64 (both alphabets, padded or not, wherever it begins in what was encoded)
-// and in hex, and each of these percent-encoded or escaped as in JSON, by any mix of
-// encoded and plain characters.
+// and in hex, and each of these percent-encoded, escaped as in JSON, written with
+// entities of HTML, or broken into lines or by zeros, by any mix of encoded and plain
+// characters.
 type reflection struct {
 	env     string
 	copies  []byte   // what to look for, one after the other
@@ -27,12 +28,8 @@ type reflection struct {
 func newReflection(env string, s Secret) *reflection {
 	value := s.reveal()
 	n := len(value)
-	escaped := value
-	if strings.ContainsAny(value, `<>&"'`) { // an error page
-		escaped = html.EscapeString(value)
-	}
-	r := &reflection{env: env, needles: make([][2]int, 0, 12)}
-	r.copies = make([]byte, 0, 2*n+2*2*n+6*(n+4)/3*4+3*len(escaped))
+	r := &reflection{env: env, needles: make([][2]int, 0, 10)}
+	r.copies = make([]byte, 0, 2*n+2*2*n+6*(n+4)/3*4)
 	r.add(append(r.copies, value...), 0)
 	r.add(hex.AppendEncode(r.copies, []byte(value)), 0)
 	r.add(append(r.copies, bytes.ToUpper(r.needle(1))...), 0)
@@ -45,10 +42,6 @@ func newReflection(env string, s Secret) *reflection {
 	clear(padded)
 	if strings.Contains(value, " ") { // a form's encoding of it
 		r.add(append(r.copies, strings.ReplaceAll(value, " ", "+")...), 0)
-	}
-	if escaped != value {
-		r.add(append(r.copies, escaped...), 0)
-		r.add(append(r.copies, strings.ReplaceAll(escaped, "&#34;", "&quot;")...), 0)
 	}
 	return r
 }
@@ -116,10 +109,10 @@ func (r *reflection) within(ctx context.Context, text []byte, layers int) bool {
 		return false
 	}
 	for _, layer := range []struct {
-		mark byte
-		off  func(dst, text []byte) []byte
-	}{{'%', percentDecoded}, {'\\', unescaped}} {
-		if bytes.IndexByte(text, layer.mark) >= 0 {
+		marks string
+		off   func(dst, text []byte) []byte
+	}{{"%", percentDecoded}, {"\\", unescaped}, {"&", withoutEntities}, {"\r\n\x00", withoutBreaks}} {
+		if bytes.ContainsAny(text, layer.marks) {
 			plain := layer.off(make([]byte, 0, len(text)), text)
 			if r.within(ctx, plain, layers-1) {
 				return true
@@ -127,6 +120,22 @@ func (r *reflection) within(ctx context.Context, text []byte, layers int) bool {
 		}
 	}
 	return false
+}
+
+// withoutEntities appends text without the entities of HTML and XML.
+func withoutEntities(dst, text []byte) []byte {
+	return append(dst, html.UnescapeString(string(text))...)
+}
+
+// withoutBreaks appends text without what wraps long lines, as in MIME's base64, and
+// without the zeros that UTF-16 has between characters of ASCII.
+func withoutBreaks(dst, text []byte) []byte {
+	for _, c := range text {
+		if c != '\r' && c != '\n' && c != 0 {
+			dst = append(dst, c)
+		}
+	}
+	return dst
 }
 
 // percentDecoded appends text without its percent-encoding. What is none is left.

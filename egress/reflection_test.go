@@ -23,7 +23,9 @@ func TestEveryEchoIsFound(t *testing.T) {
 			}
 		}
 		for _, text := range []string{
-			html.EscapeString(value), strings.ReplaceAll(html.EscapeString(value), "&#34;", "&quot;"),
+			html.EscapeString(value), strings.ReplaceAll(html.EscapeString(value), "&#34;", "&quot;"), strings.ReplaceAll(html.EscapeString(value), "&#39;", "&#x27;"),
+			url.QueryEscape(html.EscapeString(value)), strings.ReplaceAll(html.EscapeString(value), "&", "\\u0026"),
+			folded(base64.StdEncoding.EncodeToString([]byte("user:"+value)), "\r\n"), folded(value, "\n"), folded(value, "\x00"), "\x00" + folded(value, "\x00"),
 			"q=" + url.QueryEscape(value) + "&x=y", url.Values{"a": {value}}.Encode(),
 		} {
 			if !r.in(t.Context(), []byte(text)) {
@@ -32,6 +34,9 @@ func TestEveryEchoIsFound(t *testing.T) {
 		}
 	}
 }
+
+// folded is text with something between all of its characters.
+func folded(text, with string) string { return strings.Join(strings.Split(text, ""), with) }
 
 func TestWhatIsNotTheSecretIsHandedOver(t *testing.T) {
 	r := newReflection("KEY", secretOf(t, "0123456789abcdef"))

@@ -3,12 +3,12 @@ package egress
 import "strings"
 
 const (
-	// minSecret is the shortest secret, in bytes. A shorter value stands in responses
+	// MinSecret is the shortest secret, in bytes. A shorter value stands in responses
 	// by chance, and could not be told from one that was carried back.
-	minSecret = 8
-	// maxSecret is the longest, in bytes: the longest tokens in use are half of it, and
+	MinSecret = 8
+	// MaxSecret is the longest, in bytes: the longest tokens in use are half of it, and
 	// servers refuse longer header lines.
-	maxSecret = 8 << 10
+	MaxSecret = 8 << 10
 )
 
 // Secret is the value of a credential. Its bytes are behind a closure, where no
@@ -25,10 +25,10 @@ func NewSecret(value []byte) (Secret, error) {
 	switch n := len(value); {
 	case n == 0:
 		return Secret{}, errorf(NoSecret, "secret: the value is empty; set it")
-	case n < minSecret:
-		return Secret{}, errorf(NoSecret, "secret: the value has %d bytes, too few to be told from chance in a response; use one of at least %d", n, minSecret)
-	case n > maxSecret:
-		return Secret{}, errorf(NoSecret, "secret: the value has %d bytes; a header carries at most %d", n, maxSecret)
+	case n < MinSecret:
+		return Secret{}, errorf(NoSecret, "secret: the value has %d bytes, too few to be told from chance in a response; use one of at least %d", n, MinSecret)
+	case n > MaxSecret:
+		return Secret{}, errorf(NoSecret, "secret: the value has %d bytes; a header carries at most %d", n, MaxSecret)
 	}
 	for i, c := range value {
 		if c < ' ' || c > '~' {

@@ -104,7 +104,7 @@ func TestASecretCannotBePrinted(t *testing.T) {
 }
 
 func TestASecretMustBeAbleToStandInAHeader(t *testing.T) {
-	for _, value := range []string{"", "short", "1234567", "has\nline", "trailing\n", "carriage\r", "with\x00nul", "tabbed\tone", "del\x7fdelete", "ümlaut-value", "invalid\xff", " leading space", "trailing space ", strings.Repeat("a", maxSecret+1)} {
+	for _, value := range []string{"", "short", "1234567", "has\nline", "trailing\n", "carriage\r", "with\x00nul", "tabbed\tone", "del\x7fdelete", "ümlaut-value", "invalid\xff", " leading space", "trailing space ", strings.Repeat("a", MaxSecret+1)} {
 		_, err := NewSecret([]byte(value))
 		var e *Error
 		if !errors.As(err, &e) || e.Kind != NoSecret || len(value) > 4 && strings.Contains(e.Msg, value[:5]) {
@@ -178,7 +178,6 @@ func TestAnUnsetSecretIsRefusedBeforeAnythingIsOpened(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c, p := keyed(t, options(at), "unused value")
 			c.secret = source
-			p.Spend = func() error { t.Error("a request was spent"); return nil }
 			refused(t, c, p, get("/"), NoSecret, "API_KEY")
 		})
 	}
@@ -190,6 +189,25 @@ func TestAnUnsetSecretIsRefusedBeforeAnythingIsOpened(t *testing.T) {
 	})
 	if n := taken.Load(); n != 0 {
 		t.Errorf("%d connections were opened", n)
+	}
+}
+
+func TestASecretIsNotReadForARequestThatMayNotLeave(t *testing.T) {
+	c, p := keyed(t, options(listen(t, nil, func(net.Conn) {})), "unused value")
+	c.secret = func(context.Context, string) (Secret, error) {
+		t.Error("its source was asked")
+		return Secret{}, nil
+	}
+	p.Spend = func() error { return errors.New("no more requests") }
+	refused(t, c, p, get("/"), Ceiling, "no more requests")
+}
+
+func TestTheEnvironmentMayNotPrintHeaders(t *testing.T) {
+	for _, setting := range []string{"http2debug=1", "gctrace=0,http2debug=2"} {
+		t.Setenv("GODEBUG", setting)
+		if _, err := New(Options{}); err == nil || !strings.Contains(err.Error(), "http2debug") {
+			t.Errorf("%s: %v", setting, err)
+		}
 	}
 }
 

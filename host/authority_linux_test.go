@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"bytes"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -103,4 +104,18 @@ func TestTheLogHasWhatASatelliteSaid(t *testing.T) {
 		text, _ := os.ReadFile(path)
 		return bytes.Contains(text, []byte("panic: remember me")) && bytes.Contains(text, []byte("ended: crashed"))
 	})
+}
+
+func TestTheLoggerHearsNoWordOfAnExtension(t *testing.T) {
+	var heard bytes.Buffer
+	h := newHost(t, host.Options{Logger: slog.New(slog.NewTextHandler(&heard, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	s := open(t, h, host.SessionOptions{})
+	const canary = "a-word-of-the-extension"
+	for _, op := range []string{"echo", "refuse", "panic", "die", "emit", "set"} {
+		_, _ = s.Call(t.Context(), do(t, op, "text", canary, "key", canary))
+	}
+	s.Close()
+	if text := heard.String(); strings.Contains(text, canary) || !strings.Contains(text, "failed=crashed") || !strings.Contains(text, "satellite ended") {
+		t.Error(text)
+	}
 }

@@ -58,6 +58,8 @@ type Error struct {
 	// Signal, Bound and SystemCall say how a satellite ended that ended by itself; see
 	// jail.Exit.
 	Signal, Bound, SystemCall string
+	minted                    bool // the words are the host's
+
 	// Err is the cause, where there is one: a load that was refused, a jail that could
 	// not be built, the end of a context.
 	Err error
@@ -126,7 +128,7 @@ func (x *extension) failed(target string, sat *satellite.Satellite, err error) *
 		e.Kind, e.Code, e.Msg = Protocol, wire.CodeProtocol, err.Error()
 		return e
 	}
-	e.Code, e.Msg, e.Kind = fault.Code, fault.Msg, kindOf(fault)
+	e.Code, e.Msg, e.Kind, e.minted = fault.Code, fault.Msg, kindOf(fault), fault.Host
 	e.Signal, e.Bound, e.SystemCall = fault.Signal, fault.Bound, fault.Call
 	if fault.Host || e.Kind == Crashed {
 		e.Msg, e.Output, _ = strings.Cut(fault.Msg, "\n")
@@ -176,7 +178,9 @@ func kindOf(fault *satellite.Error) Kind {
 		}
 		return Crashed
 	case wire.CodeDeadline:
-		return Deadline
+		if fault.Host {
+			return Deadline
+		}
 	case wire.CodeUnhandled:
 		return Unhandled
 	case wire.CodeBadArguments:

@@ -23,6 +23,7 @@ func TestEveryCodeHasAKind(t *testing.T) {
 		{wire.CodeUnencodable, false, Crashed},
 		{wire.CodeUnencodable, true, Arguments}, // the arguments fit no frame
 		{wire.CodeDeadline, true, Deadline},
+		{wire.CodeDeadline, false, Refused},
 		{wire.CodeCancelled, true, Cancelled},
 		{wire.CodeGone, true, Gone},
 		{wire.CodeProtocol, true, Protocol},

@@ -273,7 +273,7 @@ func (x *extension) greet(sat *satellite.Satellite, restarts int) error {
 	if err == nil {
 		return nil
 	}
-	x.session.host.logger.Warn("session_start failed", "extension", x.name, "session", x.session.id, "code", err.Code)
+	x.session.host.logger.Warn("session_start failed", "extension", x.name, "session", x.session.id, "failed", string(err.Kind))
 	if sat.Ended() == nil {
 		return nil
 	}
@@ -299,7 +299,7 @@ func (x *extension) startAhead() {
 		return
 	}
 	if _, err := x.ready(x.session.ctx, satellite.Invocation{}); err != nil {
-		x.session.host.logger.Warn("start ahead of need failed", "extension", x.name, "session", x.session.id, "error", err)
+		x.session.host.logger.Warn("start ahead of need failed", "extension", x.name, "session", x.session.id, "failed", string(KindOf(err)))
 		return
 	}
 	x.leave()

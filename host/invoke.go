@@ -183,12 +183,17 @@ func (x *extension) ask(ctx context.Context, sat *satellite.Satellite, call sate
 	if x.session.ctx.Err() != nil && fault.Kind == Gone {
 		fault.Msg, fault.Err = "the session was closed", ErrClosed
 	}
-	if sat.Ended() != nil {
+	if end := sat.Ended(); end != nil {
+		// The words of an answer are the extension's, and no reason of the host's.
+		reason := x.failed("", sat, end)
+		if fault.minted {
+			reason = fault
+		}
 		// A caller who gave up, or gave less than was approved, has ended it himself.
-		caller := fault.Kind == Cancelled || fault.Kind == Deadline && left < given.own
-		x.ended(sat, fault.summary(), !caller)
+		caller := reason.Kind == Cancelled || reason.Kind == Deadline && left < given.own
+		x.ended(sat, reason.summary(), !caller)
 	}
-	x.trace(call.Name, fault.Code, began)
+	x.trace(call.Name, fault.Kind, began)
 	return wire.Value{}, fault
 }
 
@@ -199,9 +204,9 @@ func (x *extension) setAnswering(answering bool) {
 }
 
 // trace logs an invocation, without a word that came from outside.
-func (x *extension) trace(target, code string, began time.Time) {
+func (x *extension) trace(target string, failed Kind, began time.Time) {
 	if logger := x.session.host.logger; logger.Enabled(x.session.ctx, slog.LevelDebug) {
-		logger.Debug("invocation", "extension", x.name, "session", x.session.id, "target", target, "code", code, "took", time.Since(began))
+		logger.Debug("invocation", "extension", x.name, "session", x.session.id, "target", target, "failed", string(failed), "took", time.Since(began))
 	}
 }
 

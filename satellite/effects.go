@@ -17,6 +17,9 @@ const (
 	// maxEffectMemory is what the frames of the open effects may hold: one of
 	// the largest frame with as many values as fit it, and room for others.
 	maxEffectMemory = 64 << 20
+	// maxResultMemory is what results may hold that the satellite has not taken yet:
+	// twice as much, since one that reads slowly is honest.
+	maxResultMemory = 128 << 20
 	// valueMemory is what one decoded value costs beside its bytes.
 	valueMemory = 128
 
@@ -111,6 +114,8 @@ func (s *Satellite) asked(id int64, c wire.CapCall, size int64) bool {
 		refusal = Failed(wire.CodeUnauthorized, "no invocation is open for this call; make it before the answer, with the context that the extension was given")
 	case len(s.effects) >= maxEffects:
 		refusal = Failed(wire.CodePolicy, "more than "+strconv.Itoa(maxEffects)+" effects at once")
+	case s.unread.count >= maxEffects:
+		refusal = Failed(wire.CodePolicy, "more than "+strconv.Itoa(maxEffects)+" answers were not read yet")
 	case s.charged+charge > maxEffectMemory:
 		refusal = Failed(wire.CodePolicy, "the effects that are open hold more than "+strconv.Itoa(maxEffectMemory>>20)+" MiB")
 	case left == 0:
@@ -151,19 +156,33 @@ func (s *Satellite) authorizes(token []byte, now time.Time) bool {
 	return s.open && now.Before(s.call.deadline) && subtle.ConstantTimeCompare(token, s.call.token[:]) == 1
 }
 
-// perform runs an effect on a goroutine of its own and delivers the result.
+// perform runs an effect on a goroutine of its own and delivers the result. A
+// satellite that does not read must not gather results here, so they are counted until
+// it has taken them.
 func (s *Satellite) perform(ctx context.Context, e *effect, call CapCall) {
 	defer s.running.Done()
 	result := e.result(ctx, call)
 	e.cancel()
+	size := weight(result.Value)
+	s.mu.Lock()
+	delete(s.effects, e.id)
+	s.charged -= e.charge
+	if s.unread.bytes+size > maxResultMemory {
+		result, size = Failed(wire.CodePolicy, "the answers that were not read yet hold more than "+strconv.Itoa(maxResultMemory>>20)+" MiB; read them"), 0
+	}
+	s.unread.count++
+	s.unread.bytes += size
+	s.mu.Unlock()
 	s.deliver(e, result)
+	s.mu.Lock()
+	s.unread.count--
+	s.unread.bytes -= size
+	s.mu.Unlock()
 }
 
 // deliver sends the result of an effect if somebody still waits for it.
 func (s *Satellite) deliver(e *effect, result wire.Result) {
 	s.mu.Lock()
-	delete(s.effects, e.id)
-	s.charged -= e.charge
 	wanted := s.open && s.call.id == e.invocation && !e.calledOff && s.fate == nil
 	s.mu.Unlock()
 	if wanted {
@@ -213,6 +232,22 @@ func (s *Satellite) calledOff(id int64) {
 	if e != nil {
 		e.cancel()
 	}
+}
+
+// weight is about what a value holds in memory, in bytes.
+func weight(v wire.Value) int64 {
+	text, _ := v.AsText()
+	data, _ := v.AsBin()
+	n := valueMemory + int64(len(text)+len(data))
+	list, _ := v.AsList()
+	for i := range list {
+		n += weight(list[i])
+	}
+	fields, _ := v.AsMap()
+	for i := range fields {
+		n += int64(len(fields[i].Key)) + weight(fields[i].Value)
+	}
+	return n
 }
 
 // values counts the elements and entries below a value.

@@ -85,6 +85,24 @@ func TestEffectsOfOneCallAreBounded(t *testing.T) {
 	alive(t, s)
 }
 
+func TestAnswersThatAreNotReadAreBounded(t *testing.T) {
+	const size = 1 << 20
+	var served atomic.Int64
+	s := launch(t, Config{Effects: func(context.Context, CapCall) wire.Result {
+		served.Add(1)
+		return wire.Result{OK: true, Value: wire.Bin(make([]byte, size))}
+	}})
+	_, err := call(s, "unread 4000", 700*time.Millisecond)
+	failed(t, err, wire.CodeDeadline, "")
+	<-s.Done()
+	if n := served.Load(); n < 2 || n > maxEffects+maxResultMemory/size {
+		t.Errorf("%d effects of 1 MiB were served for a satellite that reads none", n)
+	}
+	if s.unread != (unread{}) {
+		t.Errorf("%+v is left", s.unread)
+	}
+}
+
 func TestEffectEndsWhenItIsCalledOff(t *testing.T) {
 	ended := make(chan struct{})
 	s := launch(t, Config{Effects: func(ctx context.Context, call CapCall) wire.Result {

@@ -146,6 +146,13 @@ type Satellite struct {
 	call    invocation        // the open one, or the last
 	effects map[int64]*effect // by the id of their cap_call
 	charged int64             // memory the open effects hold, at most
+	unread  unread            // results that are being written
+}
+
+// unread is results that the satellite has not taken yet.
+type unread struct {
+	count int
+	bytes int64
 }
 
 // invocation is the state of one call, guarded by Satellite.mu.

@@ -14,6 +14,7 @@ type bounds struct {
 	bytes      int64         // of all data
 	count      int           // of artifacts: a directory of more is slow to list
 	share      int64         // of the data of one extension, so that one cannot push out the others'
+	shareCount int           // the same of count
 	young      time.Duration // what is younger is not removed
 	slackBytes int64         // what may be put between two looks at the directory, by each process
 	slackCount int
@@ -23,6 +24,7 @@ var defaultBounds = bounds{
 	bytes:      1 << 30,
 	count:      4_000,
 	share:      256 << 20,
+	shareCount: 1_000,
 	young:      time.Hour, // time enough for whoever was told an id to fetch it, and for any Put to end
 	slackBytes: 16 << 20,
 	slackCount: 64,
@@ -43,16 +45,18 @@ func (s *Store) makeRoom(extension string, size int64, now time.Time) error {
 		return failed("list the artifacts", err)
 	}
 	var bytes, own int64
+	ownCount := 0
 	for _, h := range all {
 		bytes += h.size
 		if h.extension == extension {
 			own += h.size
+			ownCount++
 		}
 	}
 	count := len(all)
 	for _, h := range all { // the oldest first
 		past := bytes+size > s.limit.bytes || count+1 > s.limit.count
-		greedy := own+size > s.limit.share && h.extension == extension
+		greedy := (own+size > s.limit.share || ownCount+1 > s.limit.shareCount) && h.extension == extension
 		if !past && !greedy {
 			continue
 		}
@@ -65,12 +69,15 @@ func (s *Store) makeRoom(extension string, size int64, now time.Time) error {
 		bytes, count = bytes-h.size, count-1
 		if h.extension == extension {
 			own -= h.size
+			ownCount--
 		}
 	}
 	const wait = "; what is younger than an hour is not removed to make room: remove artifacts, or wait"
 	switch {
 	case own+size > s.limit.share:
 		return &Error{Kind: Full, Msg: "the artifacts of " + extension + " would have more than " + mebibytes(s.limit.share) + wait}
+	case ownCount+1 > s.limit.shareCount:
+		return &Error{Kind: Full, Msg: "there would be more than " + strconv.Itoa(s.limit.shareCount) + " artifacts of " + extension + wait}
 	case bytes+size > s.limit.bytes:
 		return &Error{Kind: Full, Msg: "all artifacts together would have more than " + mebibytes(s.limit.bytes) + wait}
 	case count+1 > s.limit.count:

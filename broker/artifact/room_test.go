@@ -1,6 +1,7 @@
 package artifact
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -76,9 +77,11 @@ func TestTheOldestMakeRoom(t *testing.T) {
 		"bytes":          {bounds{bytes: 32, count: 9, share: 32}, []int{2, 3, 4}},
 		"count":          {bounds{bytes: 99, count: 3, share: 99}, []int{3, 4}},
 		"an extension's": {bounds{bytes: 99, count: 9, share: 16}, []int{1, 3, 4}},
+		"its count":      {bounds{bytes: 99, count: 9, share: 99, shareCount: 2}, []int{1, 3, 4}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.limit.young = time.Hour
+			c.limit.shareCount = cmp.Or(c.limit.shareCount, c.limit.count)
 			s, old := aged(t, c.limit, chart, other, chart, other, chart)
 			if got := ids(t, s); len(got) != 5 {
 				t.Fatalf("there are %d", len(got))
@@ -101,7 +104,7 @@ func TestTheYoungAreNotRemoved(t *testing.T) {
 		"more than 2 artifacts":    {bytes: 99, count: 2, share: 99},
 		"artifacts of plots would": {bytes: 99, count: 9, share: 16},
 	} {
-		limit.young = time.Hour
+		limit.young, limit.shareCount = time.Hour, limit.count
 		s, _ := aged(t, limit)
 		first, second := put(t, s, chart, "12345678"), put(t, s, chart, "12345678")
 		_, err := s.Put(chart, []byte("1"))
@@ -192,7 +195,7 @@ func TestThePageSaysWhatIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := defaultBounds
-	want := fmt.Sprintf("The store keeps %d MiB for each extension and %d GiB in all, and at most %d,%03d artifacts.", b.share>>20, b.bytes>>30, b.count/1000, b.count%1000)
+	want := fmt.Sprintf("The store keeps %d MiB and %d,%03d artifacts for each extension, and %d GiB and %d,%03d in all.", b.share>>20, b.shareCount/1000, b.shareCount%1000, b.bytes>>30, b.count/1000, b.count%1000)
 	if !strings.Contains(string(page), want) {
 		t.Errorf("the page does not say %q", want)
 	}

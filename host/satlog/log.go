@@ -54,11 +54,15 @@ func Open(dir, extension string) *Log {
 	return &Log{place: p, bad: err}
 }
 
-// Note writes a line of the host's own, such as "started, pid 12, level no-cgroup". A text of
-// more than 8 KiB is several.
+// Note writes a line of the host's own, such as "started, pid 12, level no-cgroup". It is the
+// host's words alone, and one line: of a text of more than 8 KiB the rest is left out.
 func (l *Log) Note(session, text string) {
+	line := []byte(text)
+	if len(line) > lineBytes {
+		line = line[:pieceOf(line)]
+	}
 	b := l.batch(session, markNote)
-	b.add([]byte(text))
+	b.line(line)
 	b.flush()
 }
 

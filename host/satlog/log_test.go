@@ -380,3 +380,16 @@ func TestForeignFilesAreRead(t *testing.T) {
 		t.Errorf("%+v", last)
 	}
 }
+
+func TestANoteIsOneLine(t *testing.T) {
+	dir := t.TempDir()
+	l := Open(dir, "units")
+	l.Note("session", "started\n"+strings.Repeat("é", 3*lineBytes))
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := Read(dir, "units", -1)
+	if err != nil || len(entries) != 1 || !entries[0].Note || !strings.HasPrefix(entries[0].Text, "started\né") || len(entries[0].Text) > lineBytes {
+		t.Errorf("%d entries, %v", len(entries), err)
+	}
+}

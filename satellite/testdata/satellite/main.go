@@ -252,6 +252,12 @@ func serve(id int64, c wire.HookCall) {
 		for {
 			ask(c.Token, "x.y", empty)
 		}
+	case "unread": // asks n times, and reads no answer
+		for range n {
+			ask(c.Token, "x.y", empty)
+		}
+		fmt.Fprintln(os.Stderr, "all asked")
+		time.Sleep(time.Hour)
 	case "reports":
 		for i := range n {
 			ask(c.Token, "report.emit", report(strconv.Itoa(i)))
