@@ -276,6 +276,6 @@ func (c *Command) verdict(status unix.WaitStatus, usage unix.Rusage, killed bool
 
 // cpuCounted is the percentage of the limit the exact accounting shows at least
 // at the kill: the kernel judges the limit by sampled ticks.
-const cpuCounted = 75
+const cpuCounted = 50
 
 var _ io.Writer = (*capped)(nil)

@@ -53,7 +53,7 @@ const (
 	cancelGrace = 500 * time.Millisecond
 	// exitGrace is what a process has to exit in after its channel closed, and
 	// what a channel has to run dry in after its process exited.
-	exitGrace = 250 * time.Millisecond
+	exitGrace = time.Second
 	// closeGrace is what a satellite has to exit in that was asked to.
 	closeGrace = 500 * time.Millisecond
 	// reapGrace is how long the kernel may take to end a killed process before
