@@ -41,7 +41,8 @@ var rooms = []struct {
 	{"config", []string{"internal/tomlfile"}},
 	{"broker", []string{"internal/wire", "manifest", "egress", "jail", "config"}},
 	{"host", []string{"internal/wire", "jail", "manifest", "satellite", "install", "config", "broker"}},
-	{"cmd/loomext", []string{"internal/wire", "escape", ".", "jail", "manifest", "source", "schema", "vendorize", "gen", "vet", "build", "satellite", "install", "config", "broker", "host"}},
+	{"hookbus", []string{"host"}},
+	{"cmd/loomext", []string{"internal/wire", "escape", ".", "jail", "egress", "manifest", "source", "schema", "vendorize", "gen", "vet", "build", "satellite", "install", "config", "broker", "host", "hookbus"}},
 }
 
 // TestArrowsPointDown holds every import of every room against the list.

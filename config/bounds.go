@@ -19,6 +19,9 @@ const (
 	MaxTimeout = 10 * time.Minute
 )
 
+// MaxHookDeadline is the greatest of deadline_ms: the 20 seconds that the host gives a hook.
+const MaxHookDeadline = 20 * time.Second
+
 // HTTPS is the one port that extensions' requests go to.
 const HTTPS = 443
 
@@ -47,4 +50,8 @@ const (
 	// of them. What is longer is a script, and belongs into a file.
 	maxCommandWords = 32
 	maxArgument     = 4096
+	// maxExtensions is how many extensions the file speaks of: more than a session has use for.
+	maxExtensions = 256
+	// maxExtension is the length of an extension's name, in bytes: what a manifest allows.
+	maxExtension = 48
 )

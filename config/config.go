@@ -1,5 +1,5 @@
 // Package config reads the operator's config.toml: how the host reaches the network, the
-// host's own ceilings, and where a secret's value comes from.
+// host's own ceilings, where a secret's value comes from, and how hooks are asked.
 //
 // [Load] reads the file of a home, [Decode] a text. Both give a [Config], or an [Error] with
 // every fault of the file at once, each with its line, table and key. A home without the file
@@ -41,6 +41,25 @@ type Config struct {
 	// Secrets are by the name that manifests ask for. The value of a name that is not here
 	// comes from the environment variable of that name.
 	Secrets map[string]SecretSource
+	Hooks   Hooks
+	// Extensions are by the name of the extension, which need not be installed.
+	Extensions map[string]Extension
+}
+
+// Hooks is how events reach the hooks of extensions.
+type Hooks struct {
+	// Order is the load order: these first, the others after them by name.
+	Order []string
+	// Deadline is what an answer may take, by event; 1 ms to [MaxHookDeadline]. An event
+	// that is not here has the bus's own.
+	Deadline map[string]time.Duration
+}
+
+// Extension is what an operator decided about one extension.
+type Extension struct {
+	// Gate is "closed" or "open": what becomes of a tool call whose gate gives no verdict.
+	// Empty is closed.
+	Gate string
 }
 
 // Egress is how requests leave this machine.

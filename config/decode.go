@@ -21,6 +21,9 @@ func format(dir string) *tomlfile.Format {
 			{Name: "egress", Keys: []string{"roots", "resolve", "private", "proxy"}},
 			{Name: "ceilings", Keys: []string{"max_response_bytes", "timeout_ms"}},
 			{Name: "secrets"},
+			{Name: "hooks", Keys: []string{"order", "deadline_ms"}},
+			{Name: "hooks.deadline_ms", Keys: events},
+			{Name: "extension"},
 		},
 	}
 }
@@ -47,6 +50,12 @@ func Decode(text []byte, dir string) (Config, error) {
 	}
 	if n, ok := root["secrets"]; ok {
 		d.secrets(n)
+	}
+	if n, ok := root["hooks"]; ok {
+		d.hooks(n)
+	}
+	if n, ok := root["extension"]; ok {
+		d.extensions(n)
 	}
 	if r.Count() > 0 {
 		return Config{}, &Error{r.Faults()}

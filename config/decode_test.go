@@ -71,7 +71,7 @@ func TestWhatIsLeftOutIsTheDefault(t *testing.T) {
 // faultTests are one fault each.
 var faultTests = map[string]struct{ text, want string }{
 	"an unknown table":       {"[egres]\nx = 1\n", "config.toml:1: [egres]: unknown table; did you mean [egress]?"},
-	"a foreign table":        {"[tool]\nx = 1\n", "config.toml:1: [tool]: unknown table; the configuration has egress, ceilings, secrets"},
+	"a foreign table":        {"[tool]\nx = 1\n", "config.toml:1: [tool]: unknown table; the configuration has egress, ceilings, secrets, hooks, extension"},
 	"a key outside a table":  {"timeout_ms = 1\n", "config.toml:1: timeout_ms: unknown key at the top level; it belongs under [ceilings]"},
 	"an unknown egress key":  {"[egress]\nroot = []\n", `config.toml:2: [egress] root: unknown key; did you mean "roots"?`},
 	"an unknown ceiling":     {"[ceilings]\ntimeout = 1\n", `config.toml:2: [ceilings] timeout: unknown key; did you mean "timeout_ms"?`},
@@ -101,9 +101,11 @@ var faultTests = map[string]struct{ text, want string }{
 	"no source":               {"[secrets]\nA = {}\n", "config.toml:2: [secrets.A]: it does not say where the value comes from; " + sourceFix},
 	"two sources":             {"[secrets]\nA = { file = \"a\", command = [\"b\"] }\n", "config.toml:2: [secrets.A] command: there is a file too, and a value comes from one place; keep one of the two"},
 	"a file that is none":     {"[secrets]\nA = { file = 1 }\n", "config.toml:2: [secrets.A] file: expected a string, found an integer; put the value in quotes"},
-	"a command line":          {"[secrets]\nA = { command = \"pass show x\" }\n", "config.toml:2: [secrets.A] command: expected an array of words, found a string; put the value in brackets"},
-	"a command in one word":   {"[secrets]\nA = { command = [\"pass show\"] }\n", `config.toml:2: [secrets.A] command: "pass show" is neither the name of a program nor an absolute path to one; write each word by itself, like ["go", "vet"]`},
-	"a relative program":      {"[secrets]\nA = { command = [\"./pass\"] }\n", `config.toml:2: [secrets.A] command: "./pass" is neither the name of a program nor an absolute path to one; write each word by itself, like ["go", "vet"]`},
+	"a command line":          {"[secrets]\nA = { command = \"pass show x\" }\n", "config.toml:2: [secrets.A] command: expected an array of words, found a string; write each word by itself, like [\"cat\", \"name.txt\"]"},
+	"a command in one word":   {"[secrets]\nA = { command = [\"pass show\"] }\n", `config.toml:2: [secrets.A] command: "pass show" is neither the name of a program nor an absolute path to one; write each word by itself, like ["pass", "show"]`},
+	"a relative program":      {"[secrets]\nA = { command = [\"./pass\"] }\n", `config.toml:2: [secrets.A] command: "./pass" is neither the name of a program nor an absolute path to one; write an absolute path like "/usr/bin/cat", or a name that is looked up in PATH, like "cat"`},
+	"a path with detours":     {"[secrets]\nA = { command = [\"/usr//bin/../pass\"] }\n", `config.toml:2: [secrets.A] command: "/usr//bin/../pass" is neither the name of a program nor an absolute path to one; write "/usr/pass"`},
+	"a secret for a command":  {"[secrets]\nA = { command = \"hunter2\" }\n", "config.toml:2: [secrets.A] command: expected an array of words, found a string; write each word by itself, like [\"cat\", \"name.txt\"]"},
 	"no command":              {"[secrets]\nA = { command = [] }\n", "config.toml:2: [secrets.A] command: the array is empty; name what is needed"},
 	"secrets in many tables":  {"[[secrets.A]]\nfile = \"a\"\n", "config.toml:1: [secrets] A: expected where the value comes from, found an array; the value itself does not belong in this file; " + sourceFix},
 	"a hidden character":      {"[secrets]\nA = { file = \"a\\u202eb\" }\n", "config.toml:2: [secrets.A] file: the text holds the invisible character U+202E; remove it: people must see all that is there"},

@@ -42,6 +42,9 @@ func TestTheExampleInTheDocsIsAConfiguration(t *testing.T) {
 	if len(c.Egress.Roots) == 0 || len(c.Egress.Resolve) == 0 || len(c.Egress.Private) == 0 || len(c.Secrets) < 2 {
 		t.Error("the example shows too little")
 	}
+	if len(c.Hooks.Order) == 0 || len(c.Hooks.Deadline) == 0 || len(c.Extensions) == 0 {
+		t.Error("the example shows no hooks")
+	}
 	if c.Ceilings != config.Default().Ceilings {
 		t.Errorf("the example shows %+v for the defaults", c.Ceilings)
 	}
@@ -60,6 +63,22 @@ func TestTheGreatestTimeoutIsAManifests(t *testing.T) {
 		_, asked := manifest.Decode([]byte(strings.Replace(example, "timeout_ms     = 20000", "timeout_ms     = "+ms, 1)), tree{})
 		if (own == nil) != fine || (asked == nil) != fine {
 			t.Errorf("%s: %v; %v", ms, own, asked)
+		}
+	}
+}
+
+// Each event that a manifest may name has a deadline, and no other word.
+func TestTheEventsAreTheManifests(t *testing.T) {
+	for _, event := range append(manifest.Events(), "another") {
+		_, err := config.Decode([]byte("[hooks.deadline_ms]\n"+event+" = 1\n"), t.TempDir())
+		if (err == nil) != (event != "another") {
+			t.Errorf("%s: %v", event, err)
+		}
+	}
+	for _, name := range []string{"a", "a_1", "A", "a__b", "_a", "1a", "a-b", strings.Repeat("a", manifest.MaxName), strings.Repeat("a", manifest.MaxName+1)} {
+		_, err := config.Decode([]byte("[extension.\""+name+"\"]\n"), t.TempDir())
+		if (err == nil) != (manifest.IsName(name) && len(name) <= manifest.MaxName) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

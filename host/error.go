@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/loomext/loomext/internal/wire"
 	"github.com/loomext/loomext/manifest"
@@ -117,6 +118,9 @@ func indented(text string) string {
 	return strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n  ")
 }
 
+// timerSlack is how long after its deadline a context may end.
+const timerSlack = 100 * time.Millisecond
+
 // outputTail is how much of a satellite's output an error carries.
 const outputTail = 4 << 10
 
@@ -144,6 +148,12 @@ func (x *extension) failed(target string, sat *satellite.Satellite, err error) *
 func (e *Error) late(ctx context.Context, over bool) {
 	if e.Kind == Refused && over {
 		e.Kind, e.Code, e.Msg = Deadline, wire.CodeDeadline, "no outcome in time; the extension says: "+e.Msg
+	}
+	if end, ok := ctx.Deadline(); ok && !time.Now().Before(end) {
+		select { // its timer is as late as it may be
+		case <-ctx.Done():
+		case <-time.After(timerSlack):
+		}
 	}
 	switch {
 	case e.Kind != Cancelled && e.Kind != Deadline:

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -53,8 +54,11 @@ type Event struct {
 	Extension, Name string
 	// Document is the event's JSON; empty is {}. docs/wire.md has its fields.
 	Document json.RawMessage
-	// Timeout shortens the [HookTimeout]; zero is that. It counts from when the hook is
-	// called: a call of the same extension's tool comes before it.
+	// Limit, where it is not zero, takes the place of the [HookTimeout]: it is what the
+	// operator gives the hook, and to miss it counts against the extension.
+	Limit time.Duration
+	// Timeout shortens that; zero is that. It counts from when the hook is called: a call of
+	// the same extension's tool comes before it. To miss it is no fault.
 	Timeout time.Duration
 	// Wait bounds the time in the queue, after which the error is of kind [Busy]. Zero is
 	// no bound but ctx.
@@ -110,7 +114,7 @@ func (s *Session) Fire(ctx context.Context, e Event) (json.RawMessage, error) {
 	if !json.Valid(e.Document) {
 		return nil, &Error{Kind: Arguments, Extension: x.name, Target: e.Name, Code: wire.CodeBadArguments, Msg: "the event's document is not JSON"}
 	}
-	v, err := x.invoke(ctx, satellite.EventCall(e.Name, e.Document), allowed{own: HookTimeout, asked: e.Timeout, wait: e.Wait}, e.Report)
+	v, err := x.invoke(ctx, satellite.EventCall(e.Name, e.Document), allowed{own: cmp.Or(e.Limit, HookTimeout), asked: e.Timeout, wait: e.Wait}, e.Report)
 	if err != nil {
 		return nil, err
 	}

@@ -148,7 +148,7 @@ func (s *Session) Begin(ctx context.Context, e Event) (answer json.RawMessage, b
 	if err != nil {
 		return nil, false, err
 	}
-	given := allowed{own: x.ceiling(HookTimeout)}
+	given := allowed{own: x.ceiling(cmp.Or(e.Limit, HookTimeout))}
 	if given.asked = given.own; e.Timeout > 0 {
 		given.asked = min(e.Timeout, given.own)
 	}

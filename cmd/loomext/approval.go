@@ -3,11 +3,14 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 	"time"
 
+	"github.com/loomext/loomext/config"
 	"github.com/loomext/loomext/escape"
+	"github.com/loomext/loomext/hookbus"
 	"github.com/loomext/loomext/install"
 	"github.com/loomext/loomext/satellite"
 )
@@ -22,8 +25,9 @@ const (
 )
 
 // approvalText is everything an operator reads before an extension is installed. All text of
-// the extension in it is escaped, and so it can go to a terminal as it is.
-func approvalText(a install.Approval) string {
+// the extension in it is escaped, and so it can go to a terminal as it is. gate says what the
+// operator made of its gate.
+func approvalText(a install.Approval, gate gateSetting) string {
 	var p page
 	p.title(a.Name, a.Version, a.License, a.Description)
 	p.row("source", escape.Line(a.Source))
@@ -33,6 +37,7 @@ func approvalText(a install.Approval) string {
 	}
 	p.tools(a.Tools)
 	p.hooks(a.Hooks)
+	p.gate(a.Hooks, gate)
 	p.requests(a.Requests)
 	p.net(a.Net)
 	p.commands(a.Commands)
@@ -104,6 +109,41 @@ func (p *page) hooks(hooks []install.RecordHook) {
 		lines = append(lines, fmt.Sprintf("%s  (%s)", escape.Line(hook.Event), escape.Line(hook.Entry)))
 	}
 	p.row("hooks", orNoneLines(lines)...)
+}
+
+const eventToolCall = "tool_call"
+
+// gateSetting is what the operator's configuration says of an extension's gate. Err is set
+// where that cannot be known.
+type gateSetting struct {
+	gate hookbus.Gate
+	err  error
+}
+
+// gateSetting is that of an extension, as sessions will have it.
+func (c *cli) gateSetting(name string) gateSetting {
+	store, err := c.store()
+	if err != nil {
+		return gateSetting{err: err}
+	}
+	loaded, err := config.Load(store.Home())
+	return gateSetting{gateOf(loaded, name), err}
+}
+
+// gate says what becomes of a tool call when the extension gives no verdict. One without a
+// hook for it has no gate.
+func (p *page) gate(hooks []install.RecordHook, s gateSetting) {
+	if !slices.ContainsFunc(hooks, func(hook install.RecordHook) bool { return hook.Event == eventToolCall }) {
+		return
+	}
+	switch {
+	case s.err != nil:
+		p.row("gate", "not known: config.toml is at fault; see loomext config check")
+	case s.gate == hookbus.Open:
+		p.row("gate", "open: a tool call goes through when this extension gives no verdict (set in config.toml)")
+	default:
+		p.row("gate", "closed: a tool call is blocked when this extension gives no verdict")
+	}
 }
 
 func (p *page) requests(requests []install.Request) {

@@ -2,9 +2,11 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
+	"github.com/loomext/loomext/hookbus"
 	"github.com/loomext/loomext/install"
 )
 
@@ -41,7 +43,7 @@ func sampleApproval() install.Approval {
 }
 
 func TestApprovalTextHasAllThatIsApproved(t *testing.T) {
-	text := approvalText(sampleApproval())
+	text := approvalText(sampleApproval(), gateSetting{})
 	for _, want := range []string{
 		"fetcher 2.0.0  MIT\n  Looks a word up.\n",
 		"source        /src/fetcher\n",
@@ -49,7 +51,7 @@ func TestApprovalTextHasAllThatIsApproved(t *testing.T) {
 		"              config.results: 10 → 5\n",
 		"tools         look  (look, at most 8s)\n",
 		"prompt: look: look a word up\n",
-		"hooks         tool_call  (gate)\n",
+		"hooks         tool_call  (gate)\ngate          closed: a tool call is blocked when this extension gives no verdict\ncapabilities",
 		"capabilities  net\n                used at look/look.go:16:2 net.Fetch\n",
 		"                and 2 more places\n              proc\n",
 		"network       hosts    api.example.com, b.example.com\n",
@@ -117,7 +119,7 @@ func TestApprovalTextEscapesEveryField(t *testing.T) {
 	}
 	// The digests are loomext's own; they are not poisoned by an extension.
 	a.TreeDigest, a.Revision = "t", "r"
-	text := approvalText(a)
+	text := approvalText(a, gateSetting{})
 	if strings.ContainsAny(text, "\x1b\x07\u202e") {
 		t.Errorf("a control character passed: %q", text)
 	}
@@ -127,7 +129,7 @@ func TestApprovalTextEscapesEveryField(t *testing.T) {
 }
 
 func TestApprovalTextOfTheLeastExtension(t *testing.T) {
-	text := approvalText(install.Approval{Name: "least", Version: "0.0.0", Config: json.RawMessage(`{}`)})
+	text := approvalText(install.Approval{Name: "least", Version: "0.0.0", Config: json.RawMessage(`{}`)}, gateSetting{})
 	for _, want := range []string{"tools         none", "hooks         none", "capabilities  none", "network       none", "commands      none", "memory        64 MB (the default)", "config        none"} {
 		if !strings.Contains(text, want+"\n") {
 			t.Errorf("the approval lacks %q:\n%s", want, text)
@@ -135,5 +137,25 @@ func TestApprovalTextOfTheLeastExtension(t *testing.T) {
 	}
 	if strings.Contains(text, "replaces") || strings.Contains(text, "secrets") {
 		t.Errorf("the approval speaks of what is not there:\n%s", text)
+	}
+}
+
+func TestApprovalTextSaysWhichGateIsSet(t *testing.T) {
+	a := sampleApproval()
+	for _, c := range []struct {
+		setting gateSetting
+		want    string
+	}{
+		{gateSetting{gate: hookbus.Closed}, "\ngate          closed: a tool call is blocked when this extension gives no verdict\n"},
+		{gateSetting{gate: hookbus.Open}, "\ngate          open: a tool call goes through when this extension gives no verdict (set in config.toml)\n"},
+		{gateSetting{gate: hookbus.Closed, err: errors.New("x")}, "\ngate          not known: config.toml is at fault; see loomext config check\n"},
+	} {
+		if text := approvalText(a, c.setting); !strings.Contains(text, c.want) {
+			t.Errorf("the approval lacks %q:\n%s", c.want, text)
+		}
+	}
+	a.Hooks = []install.RecordHook{{Event: "tool_result", Entry: "gate"}}
+	if text := approvalText(a, gateSetting{gate: hookbus.Open}); strings.Contains(text, "\ngate ") {
+		t.Errorf("an extension without a gate has one:\n%s", text)
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -123,13 +124,13 @@ func (c *cli) check(ctx context.Context, dir string, sets []string, preset *inst
 		if asJSON {
 			return c.printJSON(checkResult{OK: true, Faults: []checkFault{}, Approval: &approval})
 		}
-		return c.printf("%s", approvalText(approval))
+		return c.printf("%s", approvalText(approval, c.gateSetting(approval.Name)))
 	}
 	var refusal *install.Error
 	if !errors.As(err, &refusal) {
 		return err
 	}
-	lines := []string{err.Error()}
+	lines := []string{briefly(err)}
 	faults := faultsOf(refusal)
 	if findings := vetAnyway(ctx, dir, err); len(findings) > 0 {
 		also := &install.Error{Layer: install.LayerVetting, Err: findings}
@@ -144,6 +145,34 @@ func (c *cli) check(ctx context.Context, dir string, sets []string, preset *inst
 		}
 	}
 	return &statusError{status: refusal.Layer.ExitStatus()}
+}
+
+// briefly is the lines of an error. Of a capability that is used in many places and not requested,
+// which one line of the manifest mends, the first place stands for all. JSON has them all.
+func briefly(err error) string {
+	var findings vet.Findings
+	if !errors.As(err, &findings) || err.Error() != (&install.Error{Layer: install.LayerVetting, Err: findings}).Error() {
+		return err.Error()
+	}
+	type kind struct{ lint, fix string }
+	times := map[kind]int{}
+	var first vet.Findings
+	for _, f := range findings {
+		k := kind{f.Lint, f.Fix}
+		if times[k]++; times[k] == 1 || f.Lint != vet.LintCapability {
+			first = append(first, f)
+		}
+	}
+	for i, f := range first {
+		if more := times[kind{f.Lint, f.Fix}] - 1; more > 0 && f.Lint == vet.LintCapability {
+			places := "places"
+			if more == 1 {
+				places = "place"
+			}
+			first[i].Fix += fmt.Sprintf(" (and %d more %s)", more, places)
+		}
+	}
+	return (&install.Error{Layer: install.LayerVetting, Err: first}).Error()
 }
 
 // vetAnyway vets a source whose manifest is at fault, so that an author learns of both at

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,16 +15,21 @@ import (
 
 	"github.com/loomext/loomext/config"
 	"github.com/loomext/loomext/escape"
+	"github.com/loomext/loomext/hookbus"
+	"github.com/loomext/loomext/install"
+	"github.com/loomext/loomext/manifest"
 )
 
 // configResult is what config check --json prints. docs/cli.md describes it. Where there are
-// faults nothing is in force: egress and ceilings are null, and secrets is empty.
+// faults nothing is in force: egress, ceilings and hooks are null, and the lists are empty.
 type configResult struct {
 	OK       bool            `json:"ok"`
 	Path     string          `json:"path"`
 	Found    bool            `json:"found"`
 	Egress   *configEgress   `json:"egress"`
 	Ceilings *configCeilings `json:"ceilings"`
+	Hooks    *configHooks    `json:"hooks"`
+	Gates    []configGate    `json:"gates"`
 	Secrets  []configSecret  `json:"secrets"`
 	Warnings []string        `json:"warnings"`
 	Faults   []configFault   `json:"faults"`
@@ -50,6 +58,18 @@ type configCeilings struct {
 	TimeoutMS        int64 `json:"timeout_ms"`
 }
 
+type configHooks struct {
+	Order      []string         `json:"order"`
+	DeadlineMS map[string]int64 `json:"deadline_ms"` // of every event
+}
+
+// configGate is an extension whose gate was set, or that is installed and has one.
+type configGate struct {
+	Extension string `json:"extension"`
+	Gate      string `json:"gate"`
+	Installed bool   `json:"installed"` // with a hook for tool_call
+}
+
 type configFault struct {
 	Line  int    `json:"line"`
 	Table string `json:"table"`
@@ -63,7 +83,7 @@ func (c *cli) configCommand() *cobra.Command {
 		Use:   "config",
 		Short: "Check the operator's configuration",
 		Long: `config is about config.toml in the store's directory, which says how the host reaches the
-network, what its own ceilings are, and where secrets come from. docs/config.md describes it.
+network, what its own ceilings are, where secrets come from, and how hooks are asked. docs/config.md describes it.
 
 Exit statuses: 0; 2 usage. See "loomext help exitcodes".`,
 		Example:           "  loomext config check\n  loomext config check --json",
@@ -107,7 +127,7 @@ func (c *cli) configCheck(asJSON bool) error {
 		return err
 	}
 	result := configResult{
-		Path: filepath.Join(store.Home(), config.FileName), Secrets: []configSecret{}, Warnings: []string{}, Faults: []configFault{},
+		Path: filepath.Join(store.Home(), config.FileName), Gates: []configGate{}, Secrets: []configSecret{}, Warnings: []string{}, Faults: []configFault{},
 	}
 	_, err = os.Lstat(result.Path)
 	result.Found = err == nil
@@ -130,6 +150,7 @@ func (c *cli) configCheck(asJSON bool) error {
 	}
 	result.OK = true
 	result.hold(loaded)
+	result.Gates = append(result.Gates, gatesOf(loaded, entries)...)
 	result.Secrets = append(result.Secrets, c.secretsOf(loaded, entries)...)
 	result.Warnings = append(result.Warnings, configWarnings(loaded, result.Secrets, entries)...)
 	for _, warning := range result.Warnings {
@@ -155,6 +176,37 @@ func (r *configResult) hold(c config.Config) {
 	}
 	r.Egress = egress
 	r.Ceilings = &configCeilings{c.Ceilings.MaxResponseBytes, c.Ceilings.Timeout.Milliseconds()}
+	r.Hooks = &configHooks{Order: append([]string{}, c.Hooks.Order...), DeadlineMS: map[string]int64{}}
+	for _, event := range manifest.Events() {
+		r.Hooks.DeadlineMS[event] = cmp.Or(c.Hooks.Deadline[event], hookbus.DefaultDeadline).Milliseconds()
+	}
+}
+
+// gatesOf are the gates that were set and those that are installed, by the name of their
+// extension.
+func gatesOf(c config.Config, entries []install.Entry) []configGate {
+	installed := map[string]bool{}
+	for name := range c.Extensions {
+		installed[name] = false
+	}
+	for _, entry := range entries {
+		if entry.Err == nil && slices.Contains(entry.Record.Events(), eventToolCall) {
+			installed[entry.Name] = true
+		}
+	}
+	var gates []configGate
+	for _, name := range slices.Sorted(maps.Keys(installed)) {
+		gates = append(gates, configGate{name, string(gateOf(c, name)), installed[name]})
+	}
+	return gates
+}
+
+// gateOf is the setting of an extension's gate.
+func gateOf(c config.Config, name string) hookbus.Gate {
+	if c.Extensions[name].Gate == string(hookbus.Open) {
+		return hookbus.Open
+	}
+	return hookbus.Closed
 }
 
 // text is what holds for people, escaped.
@@ -182,6 +234,21 @@ func (r configResult) text() string {
 	p.row("proxy", proxy)
 	p.row("ceilings", bytesText(r.Ceilings.MaxResponseBytes)+" a response",
 		(time.Duration(r.Ceilings.TimeoutMS)*time.Millisecond).String()+" an invocation")
+	rest := "by name"
+	if len(r.Hooks.Order) > 0 {
+		rest = "the others by name"
+	}
+	p.row("load order", append(append([]string{}, r.Hooks.Order...), rest)...)
+	p.row("deadlines", deadlineLines(r.Hooks.DeadlineMS)...)
+	var gates []string
+	for _, gate := range r.Gates {
+		line := escape.Line(gate.Extension) + " is " + gate.Gate
+		if !gate.Installed {
+			line += ", and not installed with a gate"
+		}
+		gates = append(gates, line)
+	}
+	p.row("gates", orNoneLines(gates)...)
 	var rows [][]string
 	for _, secret := range r.Secrets {
 		rows = append(rows, secret.cells())
@@ -190,4 +257,15 @@ func (r configResult) text() string {
 	table(&secrets, rows)
 	p.row("secrets", orNoneLines(strings.FieldsFunc(secrets.String(), func(r rune) bool { return r == '\n' }))...)
 	return p.String()
+}
+
+// deadlineLines has the usual time of an answer, and the events that have another.
+func deadlineLines(ms map[string]int64) []string {
+	lines := []string{hookbus.DefaultDeadline.String() + " an answer of a hook"}
+	for _, event := range manifest.Events() {
+		if own := time.Duration(ms[event]) * time.Millisecond; own != hookbus.DefaultDeadline {
+			lines = append(lines, own.String()+" of "+event)
+		}
+	}
+	return lines
 }

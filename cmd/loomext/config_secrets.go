@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/loomext/loomext/config"
+	"github.com/loomext/loomext/egress"
 	"github.com/loomext/loomext/escape"
 	"github.com/loomext/loomext/install"
 )
@@ -78,7 +79,7 @@ func (s *configSecret) fromEnvironment(env func(string) string) {
 	}
 }
 
-// fromFile asks whether the file could be read and reads nothing of it.
+// fromFile asks whether the file could be read and hold a secret, and reads nothing of it.
 func (s *configSecret) fromFile(path string) {
 	s.Source, s.Place = sourceFile, path
 	info, err := os.Stat(path)
@@ -91,6 +92,12 @@ func (s *configSecret) fromFile(path string) {
 		return
 	case info.Size() == 0:
 		s.Detail = "it is empty"
+		return
+	case info.Size() < egress.MinSecret:
+		s.Detail = fmt.Sprintf("it has %d bytes, and a secret at least %d", info.Size(), egress.MinSecret)
+		return
+	case info.Size() > egress.MaxSecret+int64(len("\r\n")): // a line end does not belong to the secret
+		s.Detail = fmt.Sprintf("it has %d bytes, and a secret at most %d", info.Size(), egress.MaxSecret)
 		return
 	}
 	file, err := os.Open(path)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/loomext/loomext/config"
+	"github.com/loomext/loomext/egress"
 	"github.com/loomext/loomext/install"
 )
 
@@ -34,7 +35,7 @@ func reachable(t *testing.T) string {
 func keyFile(t *testing.T, dir string, mode os.FileMode) string {
 	t.Helper()
 	path := filepath.Join(dir, "key")
-	if err := os.WriteFile(path, []byte("canary"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte("canary77"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Chmod(path, mode); err != nil {
@@ -71,6 +72,27 @@ func TestConfigCheckWarnsOfASecretThatOthersCanRead(t *testing.T) {
 				t.Errorf("got %+v, %q, want %q", secrets, warnings, test.warn)
 			}
 		})
+	}
+}
+
+func TestConfigCheckWarnsOfAFileThatCanHoldNoSecret(t *testing.T) {
+	for size, detail := range map[int]string{
+		0:                    "it is empty",
+		egress.MinSecret - 1: "it has 7 bytes, and a secret at least 8",
+		egress.MinSecret:     "",
+		egress.MaxSecret + 2: "", // with a line end
+		egress.MaxSecret + 3: "it has 8195 bytes, and a secret at most 8192",
+	} {
+		path := filepath.Join(t.TempDir(), "key")
+		if err := os.WriteFile(path, make([]byte, size), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		loaded := config.Config{Secrets: map[string]config.SecretSource{"KEY": {File: path}}}
+		secrets := (&cli{streams: streams{env: environment()}}).secretsOf(loaded, nil)
+		warnings := configWarnings(loaded, secrets, nil)
+		if secrets[0].Available != (detail == "") || secrets[0].Detail != detail || len(warnings) != 0 != (detail != "") {
+			t.Errorf("%d bytes: %+v, %q; want %q", size, secrets[0], warnings, detail)
+		}
 	}
 }
 

@@ -79,7 +79,7 @@ func (c *cli) install(ctx context.Context, source string, sets []string, preset 
 		Show: func(a install.Approval) {
 			if preset != nil { // who is asked is shown it with the question
 				c.progress.clear()
-				c.errorf("%s", approvalText(a))
+				c.errorf("%s", approvalText(a, c.gateSetting(a.Name)))
 			}
 		},
 		Builder: c.builder(),
@@ -104,7 +104,7 @@ func (c *cli) install(ctx context.Context, source string, sets []string, preset 
 func (c *cli) approve(ctx context.Context, a install.Approval) (install.Decision, error) {
 	p, done, err := c.prompter()
 	if err != nil {
-		c.errorf("%s", approvalText(a))
+		c.errorf("%s", approvalText(a, c.gateSetting(a.Name)))
 		return install.Decision{}, fmt.Errorf("%s: cannot ask for the approval: %w; say --yes or --grant, or use a terminal: %w",
 			escape.Line(a.Name), err, install.ErrDeclined)
 	}

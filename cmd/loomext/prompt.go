@@ -27,6 +27,8 @@ type prompter struct {
 	// forget, if not nil, drops what was typed before a question: it was meant for something
 	// else.
 	forget func()
+	// gate says what the operator made of an extension's gate.
+	gate func(name string) gateSetting
 }
 
 // ask shows an approval and reads the operator's decision. Everything but a clear yes is a no.
@@ -39,7 +41,7 @@ func (p prompter) ask(ctx context.Context, a install.Approval) (install.Decision
 	if len(requested) > 0 {
 		choices = "[y/N/g/?]"
 	}
-	if _, err := fmt.Fprintf(p.w, "%s\n", approvalText(a)); err != nil {
+	if _, err := fmt.Fprintf(p.w, "%s\n", approvalText(a, p.gate(a.Name))); err != nil {
 		return install.Decision{}, err
 	}
 	for range maxAnswers {
@@ -125,13 +127,13 @@ func (c *cli) prompter() (p prompter, done func(), err error) {
 	line := func(ctx context.Context) (string, error) { return readLine(ctx, in) }
 	forget := func() { forgetTyped(in) }
 	if isTerminal(c.err) {
-		return prompter{w: c.err, line: line, forget: forget}, func() {}, nil
+		return prompter{w: c.err, line: line, forget: forget, gate: c.gateSetting}, func() {}, nil
 	}
 	tty, err := os.OpenFile("/dev/tty", os.O_WRONLY, 0)
 	if err != nil {
 		return p, nil, fmt.Errorf("standard error is no terminal and there is no other (%w)", err)
 	}
-	return prompter{w: tty, line: line, forget: forget}, func() { _ = tty.Close() }, nil
+	return prompter{w: tty, line: line, forget: forget, gate: c.gateSetting}, func() { _ = tty.Close() }, nil
 }
 
 // readLine reads one line from a terminal, which hands over at most one at a time.

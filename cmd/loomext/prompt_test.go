@@ -13,7 +13,8 @@ import (
 
 // answers is a prompter that reads from a list.
 func answers(out io.Writer, lines ...string) prompter {
-	return prompter{w: out, line: func(ctx context.Context) (string, error) {
+	gate := func(string) gateSetting { return gateSetting{} }
+	return prompter{w: out, gate: gate, line: func(ctx context.Context) (string, error) {
 		if err := ctx.Err(); err != nil {
 			return "", err
 		}

@@ -35,6 +35,10 @@ func isProgram(s string) bool {
 // an absolute path; a relative path would mean another program in another
 // directory.
 func (s Section) Argv(n Node, key string, words, bytes int) ([]string, bool) {
+	if _, line := n.Value.(string); line { // brackets around it would make one word of it; it is not repeated, as it may be a secret
+		s.Fault(n, key, "expected an array of words, found a string", eachWord)
+		return nil, false
+	}
 	items, ok := s.Some(n, key, words, "words")
 	if !ok {
 		return nil, false
@@ -46,13 +50,32 @@ func (s Section) Argv(n Node, key string, words, bytes int) ([]string, bool) {
 			return nil, false
 		}
 		if i == 0 && !isProgram(word) {
-			s.Fault(item, key, Quote(word)+" is neither the name of a program nor an absolute path to one",
-				`write each word by itself, like ["go", "vet"]`)
+			s.Fault(item, key, Quote(word)+" is neither the name of a program nor an absolute path to one", programFix(word))
 			return nil, false
 		}
 		argv = append(argv, word)
 	}
 	return argv, true
+}
+
+// eachWord says how a command is written.
+const eachWord = `write each word by itself, like ["cat", "name.txt"]`
+
+// programFix says what stands in a program's place instead of word.
+func programFix(word string) string {
+	switch clean := path.Clean(word); {
+	case strings.Contains(word, " ") && len(word) <= maxQuoted:
+		var words []string
+		for _, part := range strings.Fields(word) {
+			words = append(words, Quote(part))
+		}
+		return "write each word by itself, like [" + strings.Join(words, ", ") + "]"
+	case strings.Contains(word, " "):
+		return eachWord
+	case path.IsAbs(word) && clean != "/" && isProgram(clean):
+		return "write " + Quote(clean)
+	}
+	return `write an absolute path like "/usr/bin/cat", or a name that is looked up in PATH, like "cat"`
 }
 
 // Hosts reads the exact host names of an array, sorted.

@@ -1,0 +1,61 @@
+package hookbus
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/loomext/loomext/host"
+)
+
+// slack is what a question may take beyond its two deadlines: the satellite's own grace
+// for an honest "too late", and the end of one that did not heed it.
+const slack = time.Second
+
+// asks says whether there is anyone to ask.
+func (b *Bus) asks(e event) bool { return len(b.declared[e]) > 0 && !b.closed.Load() }
+
+// ask asks one extension and waits for its answer, which nobody has read yet.
+func (b *Bus) ask(ctx context.Context, m *member, e event, document json.RawMessage) Fired {
+	m.questionBegins()
+	defer m.questionEnds()
+	began := time.Now()
+	m.tallies[e].asked(began)
+	f := Fired{Extension: m.name, Event: names[e], Document: document}
+	// The wait bounds the queue. What the session may have to do before the call, to start
+	// a satellite and greet it, is bounded by a context; that is not cheap, and left out
+	// where the last answer shows that the satellite is there.
+	if !m.warm.Load() {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, 2*b.deadline[e]+slack)
+		defer stop()
+	}
+	f.Answer, f.Err = b.session.Fire(ctx, host.Event{
+		Extension: m.name, Name: names[e], Document: document, Limit: b.deadline[e], Wait: b.deadline[e],
+	})
+	m.warm.Store(f.Err == nil)
+	f.Took = time.Since(began)
+	return f
+}
+
+// settle counts an event that is over, and shows it. blocked is a verdict's.
+func (b *Bus) settle(m *member, e event, f Fired, blocked bool) {
+	m.tallies[e].over(f, blocked)
+	if f.Err != nil {
+		code := "discarded"
+		var fault *host.Error
+		if errors.As(f.Err, &fault) {
+			code = fault.Code
+		}
+		b.logger.Warn("no answer of use", "extension", m.name, "session", b.session.ID(), "event", f.Event, "code", code, "took", f.Took)
+	}
+	if b.watch != nil {
+		b.watch(f)
+	}
+}
+
+// discard is an answer that counts for nothing.
+func (m *member) discard(e event, why string) error {
+	return &Discarded{Extension: m.name, Event: names[e], Why: why}
+}
