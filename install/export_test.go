@@ -37,3 +37,6 @@ func Forge(s *Store, name string, edit func(*Record)) error {
 	}
 	return os.Symlink("../"+generationsDir+"/"+forged, s.link(name))
 }
+
+// Unlinked is what a failed removal of a link is told as.
+func Unlinked(s *Store, name string, err error) error { return s.unlinked(name, err) }

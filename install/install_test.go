@@ -3,11 +3,13 @@ package install_test
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/loomext/loomext/install"
@@ -64,6 +66,18 @@ func generations(t *testing.T, home string) []string {
 		names = append(names, entry.Name())
 	}
 	return names
+}
+
+// A file system that is read-only has everything but the last step of a removal succeed.
+func TestRemovalSaysToMakeTheStoreWritable(t *testing.T) {
+	s := install.Open(t.TempDir())
+	err := install.Unlinked(s, "word", &fs.PathError{Op: "remove", Path: "extensions/word", Err: syscall.EROFS})
+	if want := "cannot remove word: remove extensions/word: read-only file system; make the store writable"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	if err := install.Unlinked(s, "word", nil); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestInstallLoadReplaceRemove(t *testing.T) {

@@ -185,15 +185,23 @@ func (s *Store) Remove(ctx context.Context, name string) error {
 		return refuse(LayerRecord, err)
 	}
 	defer release()
-	err = os.Remove(s.link(name))
-	if errors.Is(err, fs.ErrNotExist) {
-		_, err = s.current(name) // another removal was first
-	} else if errors.Is(err, syscall.ENOTEMPTY) {
-		err = fmt.Errorf("%s is a directory that no install made; move it away", s.link(name))
-	}
-	if err != nil {
+	if err := s.unlinked(name, os.Remove(s.link(name))); err != nil {
 		return refuse(LayerRecord, err)
 	}
 	s.sweepGenerations(name, "")
+	return nil
+}
+
+// unlinked says what a failed removal of the link means.
+func (s *Store) unlinked(name string, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		_, err = s.current(name) // another removal was first
+		return err
+	case errors.Is(err, syscall.ENOTEMPTY):
+		return fmt.Errorf("%s is a directory that no install made; move it away", s.link(name))
+	case err != nil:
+		return fmt.Errorf("cannot remove %s: %w; make the store writable", name, err)
+	}
 	return nil
 }

@@ -267,11 +267,26 @@ func render(v any) string {
 	return tomlfile.Printable(string(raw))
 }
 
-// number shows an exact fraction as a decimal.
+// maxDigits is how many digits of a number are shown: all of a 64-bit integer.
+const maxDigits = 20
+
+// number shows an exact fraction as a decimal. A long integer is shown by its power of ten, and
+// cut where it has more digits than a reader compares.
 func number(r *big.Rat) string {
-	if r.IsInt() {
-		return r.Num().String()
+	if !r.IsInt() {
+		f, _ := r.Float64()
+		return strconv.FormatFloat(f, 'g', -1, 64)
 	}
-	f, _ := r.Float64()
-	return strconv.FormatFloat(f, 'g', -1, 64)
+	if whole := r.Num().String(); len(strings.TrimPrefix(whole, "-")) <= maxDigits {
+		return whole
+	}
+	const bits = 128 // more than the digits need
+	f := new(big.Float).SetPrec(bits).SetRat(r)
+	shown := f.Text('e', maxDigits-1)
+	mantissa, power, _ := strings.Cut(shown, "e")
+	shown = strings.TrimSuffix(strings.TrimRight(mantissa, "0"), ".") + "e" + power
+	if back, ok := new(big.Rat).SetString(shown); !ok || back.Cmp(r) != 0 {
+		return "about " + shown
+	}
+	return shown
 }

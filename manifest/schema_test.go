@@ -56,6 +56,14 @@ var schemaTests = []struct {
 			"/b: 1 is not more than 1",
 			"/c: 1 is not less than 1",
 			"/d: 0.75 is not a multiple of 0.5"}},
+	{"long numbers", `{"properties":{"a":{"maximum":7},"b":{"minimum":-1e300},"c":{"maximum":7},"d":{"maximum":-1e-300},"e":{"maximum":7},"f":{"minimum":1}}}`,
+		`{"a":1e300,"b":-12e299,"c":18446744073709551615,"d":12e-301,"e":1234567890123456789012345,"f":-123456789012345678901.5}`, []string{
+			"/a: 1e+300 is more than the maximum 7",
+			"/b: -1.2e+300 is less than the minimum -1e+300",
+			"/c: 18446744073709551615 is more than the maximum 7",
+			"/d: 1.2e-300 is more than the maximum -1e-300",
+			"/e: about 1.234567890123456789e+24 is more than the maximum 7",
+			"/f: -1.2345678901234568e+20 is less than the minimum 1"}},
 	{"items", `{"properties":{"a":{"items":{"type":"string"},"uniqueItems":true},"b":{"contains":{"const":1}},"c":{"prefixItems":[{"const":1}],"items":false},
 		"d":{"contains":{"const":1},"minContains":2},"e":{"contains":{"const":1},"maxContains":1}}}`,
 		`{"a":["x","x",3],"b":[2],"c":[2,3],"d":[1],"e":[1,1]}`, []string{

@@ -127,7 +127,7 @@ func testVerdict(dir string, result build.TestResult, buildFailed bool) error {
 func behindDashes(_ *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
-		return err
+		return flagFault(err)
 	}
 	// Of -timeout each letter is a flag to the parser, which names the first and has the whole beside it.
 	name := unknown.GetSpecifiedShortnames()

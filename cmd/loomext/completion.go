@@ -17,7 +17,8 @@ func (c *cli) completionCommand() *cobra.Command {
 		Use:   "completion bash|zsh|fish",
 		Short: "Print a completion script for a shell",
 		Long: `completion prints a script that completes commands, flags, and the names of installed
-extensions and their tools, which it asks loomext for as you type.
+extensions and their tools, which it asks loomext for as you type. That for bash needs the
+package bash-completion.
 
 Exit statuses: 0; 2 usage. See "loomext help exitcodes".`,
 		Example: `  source <(loomext completion bash)
@@ -34,11 +35,11 @@ Exit statuses: 0; 2 usage. See "loomext help exitcodes".`,
 			root := cmd.Root()
 			switch args[0] {
 			case "bash":
-				return root.GenBashCompletionV2(c.out, true)
+				return writeFault(root.GenBashCompletionV2(c.out, true))
 			case "zsh":
-				return root.GenZshCompletion(c.out)
+				return writeFault(root.GenZshCompletion(c.out))
 			}
-			return root.GenFishCompletion(c.out, true)
+			return writeFault(root.GenFishCompletion(c.out, true))
 		}),
 	}
 }

@@ -44,7 +44,8 @@ runs once more what was run last, and prints what it finds or the answer. It ins
 satellite it builds is in memory and gone with the next.
 
 dev grants your code all that its manifest requests, without asking, because it is yours. It is no
-way to run somebody else's; install asks. As in a call, reports are all that is served.
+way to run somebody else's; install asks. The calls are real: what they ask for is served as in
+loomext call, with the network and the secrets of this machine, and artifacts and logs are kept.
 
 What to run is given by --tool with --args, or by --event with --payload. On a terminal it can be
 typed as well, a line each:
@@ -151,7 +152,7 @@ func (s *devSession) run(ctx context.Context, edits <-chan []string) error {
 	for {
 		select {
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return &endlessError{context.Cause(ctx)}
 		case err := <-now.left:
 			return err
 		case names := <-edits:
@@ -163,7 +164,7 @@ func (s *devSession) run(ctx context.Context, edits <-chan []string) error {
 			again, quit := s.typed(line, more)
 			switch {
 			case quit && ctx.Err() != nil:
-				return context.Cause(ctx)
+				return &endlessError{context.Cause(ctx)}
 			case quit:
 				return nil
 			case again:
@@ -338,7 +339,7 @@ func (c *cli) tellError(err error) {
 	if errors.As(err, &own) {
 		return
 	}
-	text := err.Error()
+	text := briefly(err)
 	if errors.As(err, new(*usageError)) {
 		text = "dev: " + text
 	}

@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/loomext/loomext/host/satlog"
 )
 
 // watching is a dev under way.
@@ -81,10 +83,16 @@ func (d *watching) end(s syscall.Signal, want int) {
 	if got := exitCode(d.wait()); got != want {
 		d.t.Errorf("status %d, want %d; stderr:\n%s", got, want, d.err.String())
 	}
+	if told := strings.Contains(d.err.String(), "loomext: stopped by "); told != (s != syscall.SIGINT) { // Ctrl-C is how it ends
+		d.t.Errorf("after %s: stderr:\n%s", s, d.err.String())
+	}
 	assertNothingLeft(d.t, d.w.home)
 	assertEmpty(d.t, filepath.Join(sharedCache, "loomext", "staging"))
-	if _, err := os.Stat(d.w.home); err == nil {
-		d.t.Error("dev made a store")
+	entries, _ := os.ReadDir(d.w.home)
+	for _, entry := range entries {
+		if entry.Name() != satlog.DirName { // the calls are real, and so is their log; nothing is installed
+			d.t.Errorf("dev made %s in the store", entry.Name())
+		}
 	}
 }
 

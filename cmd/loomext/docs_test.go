@@ -63,6 +63,7 @@ func TestDocsNameEveryJSONKey(t *testing.T) {
 	record := reflect.TypeFor[install.Record]()
 	for heading, shape := range map[string]reflect.Type{
 		"install":      reflect.TypeFor[installResult](),
+		"remove":       reflect.TypeFor[removeResult](),
 		"list":         reflect.TypeFor[listEntry](),
 		"show":         reflect.TypeFor[showResult](),
 		"verify":       reflect.TypeFor[verifyResult](),

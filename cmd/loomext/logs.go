@@ -45,11 +45,12 @@ func (c *cli) logsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:        "logs <name>",
 		SuggestFor: []string{"tail", "journal"},
-		Short:      "Show what an extension wrote to standard output and standard error",
-		Long: `logs shows the last lines that the satellites of an extension wrote, of every session and
-program that ran one, and between them what the host noted: when a satellite started, and why it
-ended. A line is the time, the beginning of the session's name, a mark, and the text; the mark is |
-for the extension's own words and # for the host's.
+		Short:      "Show why an extension's satellites ended, with what a crash left",
+		Long: `logs shows the last lines of an extension's log, of every session and program that ran it: what
+the host noted, when a satellite started and why it ended, and between that what it wrote to
+standard output and standard error. Extensions report with ctx.Report and cannot write there, so
+that is what the Go runtime says of a crash. A line is the time, the beginning of the session's name,
+a mark, and the text; the mark is | for what the satellite wrote and # for the host's notes.
 
 The log is bounded: of an extension that writes much, the last few megabytes are there. It stays
 when the extension is removed.
@@ -95,7 +96,7 @@ func (c *cli) logs(ctx context.Context, name string, o logsOptions) error {
 	if o.follow {
 		err = satlog.Follow(ctx, dir, name, o.lines, func(e satlog.Entry) error { return c.showEntries(o, e) }, o.keeps)
 		if ctx.Err() != nil {
-			return err
+			return &endlessError{err}
 		}
 		return logsFault(err)
 	}
@@ -108,9 +109,8 @@ func (c *cli) logs(ctx context.Context, name string, o logsOptions) error {
 
 // logsFault is the record's error, but for one of standard output.
 func logsFault(err error) error {
-	var written *outputError
-	if errors.As(err, &written) {
-		return written.error
+	if errors.As(err, new(*outputError)) {
+		return err
 	}
 	return &install.Error{Layer: install.LayerRecord, Err: err}
 }
@@ -133,9 +133,6 @@ func (o logsOptions) keeps(e satlog.Entry) bool {
 	return strings.HasPrefix(e.Session, o.session) && (e.Note || !o.notes)
 }
 
-// outputError is a failed write of standard output.
-type outputError struct{ error }
-
 // showEntries prints entries in one write.
 func (c *cli) showEntries(o logsOptions, entries ...satlog.Entry) error {
 	if len(entries) == 0 {
@@ -153,10 +150,7 @@ func (c *cli) showEntries(o logsOptions, entries ...satlog.Entry) error {
 			text.WriteString(entryText(e, shown, paint))
 		}
 	}
-	if err := c.printf("%s", text.String()); err != nil {
-		return &outputError{err}
-	}
-	return nil
+	return c.printf("%s", text.String())
 }
 
 // entryText is a line for people, escaped where a terminal shows it. What is no line of ours has

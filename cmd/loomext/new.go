@@ -134,12 +134,11 @@ func (c *cli) newExtension(ctx context.Context, dir string, o newOptions) error 
 	return c.printf("%s", text.String())
 }
 
-// nextSteps are commands that work on what was written.
+// nextSteps are commands that work on what was written, one after the other.
 func nextSteps(dir string, m manifest.Manifest) []string {
-	at := shellWord(dir)
-	steps := []string{"cd " + at + " && go test ./...", "loomext install " + at}
-	if filepath.Clean(dir) == "." {
-		steps[0] = "go test ./..."
+	steps := []string{"loomext test .", "go test ./...", "loomext install ."}
+	if filepath.Clean(dir) != "." {
+		steps = append([]string{"cd " + shellWord(dir)}, steps...)
 	}
 	if tools := m.Tools(); len(tools) > 0 {
 		return append(steps, "loomext call "+m.Name()+" "+tools[0].Name+` --args '{"text": "one two three", "words": 2}'`)

@@ -45,7 +45,7 @@ func TestScaffoldsOfEveryCombination(t *testing.T) {
 	for i, args := range append(combinations, all) {
 		t.Run(cmp.Or(strings.Join(args, " "), "no flags"), func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), fmt.Sprint("ext_", i))
-			if status, out, errs := loomext(t, append([]string{"new", dir}, args...)...); status != 0 || errs != "" || !strings.Contains(out, "loomext install "+dir) {
+			if status, out, errs := loomext(t, append([]string{"new", dir}, args...)...); status != 0 || errs != "" || !strings.Contains(out, "\n  cd "+dir+"\n  loomext test .\n") || !strings.Contains(out, "\n  loomext install .\n") {
 				t.Fatalf("new: status %d\n%s%s", status, out, errs)
 			}
 			tree, err := source.Open(t.Context(), dir)

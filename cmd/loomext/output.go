@@ -3,8 +3,10 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
 	"unicode/utf8"
 
@@ -29,7 +31,28 @@ func (c *cli) errorf(format string, args ...any) {
 func (c *cli) printf(format string, args ...any) error {
 	c.progress.clear()
 	_, err := fmt.Fprintf(c.out, format, args...)
-	return err
+	return writeFault(err)
+}
+
+// outputError is a failed write of standard output.
+type outputError struct{ error }
+
+func (e *outputError) Unwrap() error { return e.error }
+
+func (e *outputError) Error() string {
+	why := e.error
+	if path := (*fs.PathError)(nil); errors.As(why, &path) {
+		why = path.Err
+	}
+	return "output: the result could not be written: " + why.Error() + "; write it elsewhere; what the command did stands"
+}
+
+// writeFault is the error of a write of standard output, or nil.
+func writeFault(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &outputError{err}
 }
 
 // printJSON writes a result as one JSON document: indented, keys in the documented order, no
@@ -47,13 +70,13 @@ func (c *cli) printJSON(v any) error {
 	return writeShown(c.out, text.String(), escape.JSON)
 }
 
-// writeShown writes text as it is, or escaped where w is a terminal.
+// writeShown writes a result as it is, or escaped where w is a terminal.
 func writeShown(w io.Writer, text string, escaped func(string) string) error {
 	if isTerminal(w) {
 		text = escaped(text)
 	}
 	_, err := io.WriteString(w, text)
-	return err
+	return writeFault(err)
 }
 
 // columns is how many columns of a terminal s takes.

@@ -8,8 +8,15 @@ import (
 	"github.com/loomext/loomext/escape"
 )
 
+// removeResult is what remove --json prints. docs/cli.md describes it.
+type removeResult struct {
+	Name    string `json:"name"`
+	Removed bool   `json:"removed"`
+}
+
 func (c *cli) removeCommand() *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	cmd := &cobra.Command{
 		Use:        "remove <name>",
 		Aliases:    []string{"rm"},
 		SuggestFor: []string{"uninstall", "delete"},
@@ -23,18 +30,23 @@ See "loomext help exitcodes".`,
 		Args:              exactly("name"),
 		ValidArgsFunction: c.completeNames(1),
 		RunE: ran(func(cmd *cobra.Command, args []string) error {
-			return c.remove(cmd.Context(), args[0])
+			return c.remove(cmd.Context(), args[0], asJSON)
 		}),
 	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print what was removed as JSON")
+	return cmd
 }
 
-func (c *cli) remove(ctx context.Context, name string) error {
+func (c *cli) remove(ctx context.Context, name string, asJSON bool) error {
 	store, err := c.store()
 	if err != nil {
 		return err
 	}
 	if err := store.Remove(ctx, name); err != nil {
 		return err
+	}
+	if asJSON {
+		return c.printJSON(removeResult{Name: name, Removed: true})
 	}
 	return c.printf("%s removed\n", escape.Line(name))
 }

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // The groups of the root's help.
@@ -45,7 +47,7 @@ Results go to standard output, everything else to standard error.
 		&cobra.Group{ID: groupStore, Title: "What is installed:"},
 		&cobra.Group{ID: groupAuthors, Title: "Before an install:"},
 	)
-	for _, sub := range []*cobra.Command{c.installCommand(), c.listCommand(), c.showCommand(), c.verifyCommand(), c.removeCommand(), c.callCommand(), c.fireCommand(), c.logsCommand(), c.artifactsCommand()} {
+	for _, sub := range []*cobra.Command{c.installCommand(), c.listCommand(), c.showCommand(), c.verifyCommand(), c.removeCommand(), c.callCommand(), c.fireCommand(), c.logsCommand(), c.artifactsCommand(), c.configCommand()} {
 		sub.GroupID = groupStore
 		root.AddCommand(sub)
 	}
@@ -53,8 +55,9 @@ Results go to standard output, everything else to standard error.
 		sub.GroupID = groupAuthors
 		root.AddCommand(sub)
 	}
-	root.AddCommand(c.configCommand(), c.versionCommand(), c.completionCommand(), exitcodesTopic())
+	root.AddCommand(c.versionCommand(), c.completionCommand(), exitcodesTopic())
 	root.SetHelpCommand(helpCommand())
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagFault(err) })
 	return root
 }
 
@@ -81,6 +84,24 @@ func helpCommand() *cobra.Command {
 			return topic.Help()
 		}),
 	}
+}
+
+// flagFault says of a value that is none to its flag what would be one.
+func flagFault(err error) error {
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	flag := invalid.GetFlag()
+	want := map[string]string{
+		"bool":     "is neither true nor false; write the flag alone",
+		"int":      "is no whole number; give one such as 10",
+		"duration": "is no time; give one with its unit, such as 500ms or 10s",
+	}[flag.Value.Type()]
+	if want == "" {
+		return err
+	}
+	return usagef("--%s: %q %s", flag.Name, invalid.GetValue(), want)
 }
 
 // must is for the wiring of flags that exist, which only a typing error can break.

@@ -98,6 +98,9 @@ func (c *cli) report(ctx context.Context, status int, err error) {
 	text := err.Error()
 	switch {
 	case errors.As(context.Cause(ctx), &signaled):
+		if signaled.signal == syscall.SIGINT && errors.As(err, new(*endlessError)) {
+			return // Ctrl-C is how it ends
+		}
 		text = "loomext: " + signaled.Error()
 		if errors.As(err, &hinted) {
 			text += "; " + hinted.hint
@@ -108,10 +111,10 @@ func (c *cli) report(ctx context.Context, status int, err error) {
 		text = "usage: " + text
 	case status == statusDeclined:
 		text = "install: " + text
-	case status == statusInternal:
+	case status == statusInternal && !errors.As(err, new(*outputError)):
 		text = "internal: " + text
 	default:
-		text += c.jailHint(err)
+		text = briefly(err) + c.jailHint(err)
 	}
 	c.errorf("%s\n", escape.Block(text))
 }

@@ -24,6 +24,11 @@ type hintedError struct {
 
 func (e *hintedError) Unwrap() error { return e.error }
 
+// endlessError is the end of what goes on until a signal ends it.
+type endlessError struct{ error }
+
+func (e *endlessError) Unwrap() error { return e.error }
+
 func signalName(s syscall.Signal) string {
 	switch s {
 	case syscall.SIGINT:

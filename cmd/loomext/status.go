@@ -64,6 +64,8 @@ func exitStatus(ctx context.Context, err error) int {
 		return statusSignal + int(signaled.signal)
 	case errors.Is(err, syscall.EPIPE):
 		return statusSignal + int(syscall.SIGPIPE)
+	case errors.As(err, new(*outputError)):
+		return statusInternal
 	case errors.As(err, &own):
 		return own.status
 	case errors.Is(err, install.ErrDeclined):
@@ -103,7 +105,7 @@ func invocationStatus(kind host.Kind) int {
 const exitStatuses = `Every command of loomext ends with one of these:
 
    0  it was done
-   1  an internal fault
+   1  an internal fault, or the result could not be written
    2  usage: the command line cannot be carried out as it stands
 
   An invocation (loomext call, fire):

@@ -39,6 +39,7 @@ func TestExitStatus(t *testing.T) {
 		{"vetting", fmt.Errorf("wrapped: %w", &install.Error{Layer: install.LayerVetting, Err: errors.New("x")}), 13},
 		{"host", &install.Error{Layer: install.LayerHost, Err: errors.New("x")}, 19},
 		{"printed already", &statusError{status: 17}, 17},
+		{"a result that could not be written", &install.Error{Layer: install.LayerRecord, Err: &outputError{syscall.ENOSPC}}, 1},
 		{"a reader who left", fmt.Errorf("write: %w", syscall.EPIPE), 141},
 	}
 	for _, tt := range tests {
@@ -99,7 +100,9 @@ func TestUsageErrorsSayHowAndExitTwo(t *testing.T) {
 		{[]string{"verify", "a", "--all"}, "not both"},
 		{[]string{"call", "demo"}, "wants <name> <tool>"},
 		{[]string{"call", "demo", "say", "--timeout", "0s"}, "at least 1ms"},
-		{[]string{"call", "demo", "say", "--timeout", "soon"}, "soon"},
+		{[]string{"call", "demo", "say", "--timeout", "soon"}, `usage: --timeout: "soon" is no time; give one with its unit, such as 500ms or 10s` + "\n"},
+		{[]string{"logs", "demo", "-n", "x"}, `usage: --lines: "x" is no whole number; give one such as 10` + "\n"},
+		{[]string{"logs", "demo", "--follow=x"}, `usage: --follow: "x" is neither true nor false; write the flag alone` + "\n"},
 		{[]string{"call", "demo", "say", "--args", "@/no/such/file"}, "/no/such/file"},
 		{[]string{"help", "nonsense"}, "no help on"},
 		{[]string{"config", "chekc"}, `unknown command "chekc"; did you mean check?`},

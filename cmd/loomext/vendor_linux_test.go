@@ -28,7 +28,7 @@ func midVendor(t *testing.T, w world, dir string) (cmd *exec.Cmd, stage string) 
 					break // it was done already
 				}
 				stopped(t, cmd.Process.Pid)
-				if _, err := os.Stat(found[0]); err == nil {
+				if written, err := os.ReadDir(found[0]); err == nil && len(written) > 0 { // one that is empty may not be locked yet
 					return cmd, found[0]
 				}
 				_ = cmd.Process.Signal(syscall.SIGCONT)

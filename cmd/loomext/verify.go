@@ -70,7 +70,7 @@ func (c *cli) verify(ctx context.Context, names []string, o install.VerifyOption
 	}
 	if len(names) == 0 {
 		if names, err = allNames(store); err != nil {
-			return err
+			return c.unverified(err, asJSON)
 		}
 	}
 	o.Builder, o.Progress = c.builder(), c.showStep
@@ -92,7 +92,7 @@ func (c *cli) verify(ctx context.Context, names []string, o install.VerifyOption
 		verificationText(&text, v, err)
 	}
 	if len(result.Extensions) == 0 {
-		return refused
+		return c.unverified(refused, asJSON)
 	}
 	if asJSON {
 		err = c.printJSON(result)
@@ -103,6 +103,16 @@ func (c *cli) verify(ctx context.Context, names []string, o install.VerifyOption
 		return err
 	}
 	return c.verdict(result, refused)
+}
+
+// unverified is the error of a verification of nothing, after the document that says so.
+func (c *cli) unverified(err error, asJSON bool) error {
+	if asJSON {
+		if err := c.printJSON(verifyResult{Extensions: []install.Verification{}}); err != nil {
+			return err
+		}
+	}
+	return err
 }
 
 // verdict is the error of a verification that found a fault, after a line for each.

@@ -301,7 +301,9 @@ func TestWebsearchThroughTheWholeOfIt(t *testing.T) {
 					return
 				}
 			}
-		}, "Ask for fewer results with count"},
+		}, "If its answer was too large, ask for fewer results with count"},
+		"a redirect without end": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.String(), http.StatusFound) },
+			"this invocation has made its 2 requests, redirects included; make fewer, or raise requests_per_call in [net]. If its answer was too large, ask for fewer results with count; if not, go on without a search"},
 		"an origin that hangs up": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 			"cannot be reached, and was tried twice: "},
 	} {

@@ -154,6 +154,25 @@ func TestHowLongToWait(t *testing.T) {
 			t.Errorf("%q: %s, %v; want %s", headers, got, ok, want)
 		}
 	}
+	for _, tt := range []struct {
+		headers map[string]string
+		want    time.Duration
+	}{
+		{map[string]string{"retry-after": "30"}, 30 * time.Second},
+		{map[string]string{"Retry-After": "0"}, 0},
+		{map[string]string{"Retry-After": "-3"}, 0},
+		{map[string]string{"Retry-After": "99999999999999"}, maxWait * time.Second},
+		{map[string]string{"Retry-After": "30, 40"}, 0},
+		{map[string]string{"Retry-After": "Mon, 30 Nov 2026 12:01:00 GMT", "Date": "Mon, 30 Nov 2026 12:00:00 GMT"}, time.Minute},
+		{map[string]string{"Retry-After": "Mon, 30 Nov 2026 12:01:00 GMT"}, 0},
+		{map[string]string{"Retry-After": "Mon, 30 Nov 2026 11:00:00 GMT", "Date": "Mon, 30 Nov 2026 12:00:00 GMT"}, 0},
+		{map[string]string{"Retry-After": "5", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "60"}, time.Minute},
+		{map[string]string{"Retry-After": "5", "X-RateLimit-Remaining": "0"}, 5 * time.Second},
+	} {
+		if got, ok := Wait(tt.headers); got != tt.want || ok != (tt.want > 0) {
+			t.Errorf("%v: %s, %v; want %s", tt.headers, got, ok, tt.want)
+		}
+	}
 	if _, ok := Wait(nil); ok {
 		t.Error("no headers say how long to wait")
 	}

@@ -41,20 +41,43 @@ func ReadFailure(body []byte) Failure {
 const maxWait = 32 * 24 * 60 * 60
 
 // Wait is how long the service asks a client to wait that was too fast, or over its quota: until
-// the last of the windows that have nothing left begins anew. It is false where the headers do not
-// say.
+// the last of the windows that have nothing left begins anew, or as long as Retry-After says where
+// that is longer. It is false where the headers do not say.
 func Wait(headers map[string]string) (time.Duration, bool) {
-	left, reset := numbers(headers, "X-RateLimit-Remaining"), numbers(headers, "X-RateLimit-Reset")
-	if len(left) != len(reset) {
-		return 0, false
-	}
 	wait := 0
-	for i, n := range left {
-		if n == 0 {
-			wait = max(wait, min(reset[i], maxWait))
+	if left, reset := numbers(headers, "X-RateLimit-Remaining"), numbers(headers, "X-RateLimit-Reset"); len(left) == len(reset) {
+		for i, n := range left {
+			if n == 0 {
+				wait = max(wait, min(reset[i], maxWait))
+			}
 		}
 	}
+	wait = max(wait, min(retryAfter(headers), maxWait))
 	return time.Duration(wait) * time.Second, wait > 0
+}
+
+// retryAfter is the header of that name in seconds: it has a number of them, or a time, which is held
+// against that of the answer. It is 0 where it has neither.
+func retryAfter(headers map[string]string) int {
+	if after := numbers(headers, "Retry-After"); len(after) == 1 {
+		return after[0]
+	}
+	at, err := time.Parse(time.RFC1123, value(headers, "Retry-After"))
+	now, unknown := time.Parse(time.RFC1123, value(headers, "Date"))
+	if err != nil || unknown != nil {
+		return 0
+	}
+	return int(at.Sub(now) / time.Second)
+}
+
+// value is that of a header, or empty.
+func value(headers map[string]string, name string) string {
+	for key, value := range headers {
+		if strings.EqualFold(key, name) {
+			return value
+		}
+	}
+	return ""
 }
 
 // numbers are those of a header such as "1, 1419704", or none where one of them is no number.

@@ -24,10 +24,12 @@ func unanswered(err error) error {
 	}
 	switch cap.CodeOf(err) {
 	case cap.CodeUnavailable:
-		return ext.Refuse("this host cannot search: %s. Whoever runs it sets %s to a key of https://brave.com/search/api/; until then another call ends the same way", said, keyVariable)
+		return ext.Refuse("this host cannot search: %s. Whoever runs it sees to %s, which is a key of https://brave.com/search/api/; until then another call ends the same way", said, keyVariable)
 	case cap.CodeDenied, cap.CodeNotAllowed, cap.CodeNetworkOff:
 		return ext.Refuse("the host does not let this request through: %s. Do not repeat it; go on without a search", said)
-	case cap.CodePolicy, cap.CodeTooLarge:
+	case cap.CodePolicy: // of size, or of requests and redirects
+		return ext.Refuse("the search came to more than the host allows: %s. If its answer was too large, ask for fewer results with count; if not, go on without a search", said)
+	case cap.CodeTooLarge:
 		return ext.Refuse("the search came to more than the host allows: %s. Ask for fewer results with count", said)
 	case cap.CodeNetFailed:
 		return ext.Refuse("the search service cannot be reached, and was tried twice: %s. Try again later, or go on without a search", said)
@@ -56,13 +58,21 @@ func refused(r net.Response) error {
 	case r.Status == 400 || r.Status == 422:
 		return ext.Refuse("the search service does not take this query (status %d: %s). Put it in other, plainer words", r.Status, why)
 	case r.Status >= 500:
-		return ext.Refuse("the search service is out of order (status %d: %s). Try again later, or go on without a search", r.Status, why)
+		return ext.Refuse("the search service is out of order (status %d: %s). %s", r.Status, why, later(r.Headers))
 	}
 	return ext.Refuse("the search service answered with status %d (%s), which is none that it should. Go on without a search", r.Status, why)
 }
 
 // patience is how long a model may reasonably wait for its next search.
 const patience = 2 * time.Minute
+
+// later is what to do about a service that is out of order.
+func later(headers map[string]string) string {
+	if wait, known := brave.Wait(headers); known && wait <= patience {
+		return fmt.Sprintf("Try again in %.0f s, or go on without a search", wait.Seconds())
+	}
+	return "Try again later, or go on without a search"
+}
 
 // advice is what to do about a limit, by when it ends.
 func advice(headers map[string]string) string {

@@ -141,11 +141,12 @@ func TestWhatTheHostRefusesIsToldInWordsThatHelp(t *testing.T) {
 		code, msg, want string
 		requests        int
 	}{
-		{cap.CodeUnavailable, "BRAVE_API_KEY is not set", "this host cannot search: BRAVE_API_KEY is not set. Whoever runs it sets BRAVE_API_KEY", 1},
+		{cap.CodeUnavailable, "BRAVE_API_KEY is not set", "this host cannot search: BRAVE_API_KEY is not set. Whoever runs it sees to BRAVE_API_KEY, which is a key of", 1},
 		{cap.CodeDenied, "net was not granted", "does not let this request through: net was not granted. Do not repeat it", 1},
 		{cap.CodeNotAllowed, "a.test is not one of the hosts", "does not let this request through: a.test is not one", 1},
 		{cap.CodeNetworkOff, "no [net] table", "does not let this request through: no [net]", 1},
-		{cap.CodePolicy, "the response has more than 1048576 bytes", "Ask for fewer results with count", 1},
+		{cap.CodePolicy, "the response has more than 1048576 bytes", "the response has more than 1048576 bytes. If its answer was too large, ask for fewer results with count", 1},
+		{cap.CodePolicy, "this invocation has made its 2 requests, redirects included", "redirects included. If its answer was too large, ask for fewer results with count; if not, go on without", 1},
 		{cap.CodeTooLarge, "more than a frame", "Ask for fewer results with count", 1},
 		{cap.CodeNetFailed, "the server hung up", "cannot be reached, and was tried twice: the server hung up. Try again later", 2},
 		{cap.CodeDeadline, "15 s are over", "did not answer in time: 15 s are over. Try once more", 1},
@@ -201,6 +202,9 @@ func TestWhatTheServiceRefusesIsToldInWordsThatHelp(t *testing.T) {
 		{429, day, "", "The quota is used up for the next 10 hours"},
 		{429, month, "", "The quota is used up for the next 16 days"},
 		{429, nil, "", "Search again in a few seconds"},
+		{429, map[string]string{"Retry-After": "30"}, "", "Search again in 30 s"},
+		{503, map[string]string{"Retry-After": "30"}, "", "is out of order (status 503: no reason given). Try again in 30 s, or go on"},
+		{503, map[string]string{"Retry-After": "3600"}, "", "Try again later, or go on"},
 		{500, nil, "", "is out of order (status 500: no reason given). Try again later"},
 		{503, nil, failure("", "busy"), "is out of order (status 503: busy)"},
 		{204, nil, "", "answered with status 204"},
