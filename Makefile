@@ -28,7 +28,7 @@ test:
 	for dir in examples/*/; do (cd $$dir && $(GO) test ./...) || exit 1; done
 
 race:
-	CGO_ENABLED=1 $(GO) test -race -timeout 10m ./egress ./broker/... ./host/... ./satellite
+	CGO_ENABLED=1 $(GO) test -race -timeout 10m ./egress ./broker/... ./host/... ./hookbus ./satellite
 
 lint:
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go' | grep -v '^third_party/')); \
