@@ -20,14 +20,17 @@ func (w *flow) result(e ast.Expr, n int) []item {
 		}
 		return []item{{node: node{obj: sig.Results().At(n)}}}
 	}
-	items, ok := w.calls[call]
+	if w.plainError(call, n) {
+		return nil
+	}
+	items, ok := w.found[call]
 	if !ok {
 		items = w.gives(call)
 		if hub := w.dispatched(call); hub != nil {
 			items = union(items, []item{{node: hub.result}})
 		}
 		items = w.brief(items)
-		w.calls[call] = items
+		w.found[call] = items
 	}
 	return items
 }
@@ -63,9 +66,21 @@ func (w *flow) gives(call *ast.CallExpr) []item {
 		if givers[nameOf(obj)] {
 			return []item{{node: node{obj: obj}}}
 		}
+		if makers[nameOf(obj)] {
+			return []item{{node: w.caller("Token", obj.Signature()).result}}
+		}
+		if splitters[nameOf(obj)] {
+			return hold(union(args...))
+		}
 		held := elements(union(args...))
 		if copiers[nameOf(obj)] {
+			if !w.holdsReferences(w.c.info.TypeOf(call)) {
+				return nil
+			}
 			return hold(held)
+		}
+		if obj.Pkg().Path() == "errors" {
+			held = union(held, w.unwrapped())
 		}
 		return w.returns(call, args, union(held, w.receiverOf(call)))
 	}
@@ -105,6 +120,9 @@ func (w *flow) builtin(name string, call *ast.CallExpr, args [][]item) []item {
 		}
 		for _, more := range args[1:] {
 			if call.Ellipsis.IsValid() {
+				if !w.holdsReferences(w.c.info.TypeOf(call)) {
+					continue
+				}
 				more = elements(more)
 			}
 			items = append(items[:len(items):len(items)], hold(more)...)
@@ -204,13 +222,14 @@ func (w *flow) call(call *ast.CallExpr) {
 		w.called[sel.Sel] = true
 	}
 	if w.c.info.Types[call.Fun].IsType() {
+		w.converted(call)
 		return
 	}
 	args, spread := w.arguments(call), call.Ellipsis.IsValid()
 	switch obj := w.calledObject(call).(type) {
 	case *types.Builtin:
 		switch {
-		case obj.Name() == "copy" && len(args) == 2:
+		case obj.Name() == "copy" && len(args) == 2 && w.holdsReferences(w.c.info.TypeOf(call.Args[0])):
 			w.put(args[0], elements(args[1]))
 		case obj.Name() == "panic" && len(args) == 1:
 			w.link(w.panics, args[0])
@@ -220,6 +239,8 @@ func (w *flow) call(call *ast.CallExpr) {
 		if !w.c.own(obj.Pkg()) {
 			w.outside(call, args)
 		}
+	default: // a function that another package made calls its arguments with what it holds
+		w.hand(call, loosen(elements(w.sources(call.Fun))))
 	}
 	sig, hub := w.known(call), w.dispatched(call)
 	var receiver []item
@@ -272,20 +293,19 @@ func parameters(sig *types.Signature) []node {
 // outside is a call of a function of another package: it may put its arguments into the first of them or its receiver, and
 // hand them to the functions and the methods among them.
 func (w *flow) outside(call *ast.CallExpr, args [][]item) {
+	if fn, ok := w.calledObject(call).(*types.Func); ok && nameOf(fn) == "errors.As" && len(args) == 2 {
+		w.chained(args[0], args[1])
+	}
 	if into := w.receiverOf(call); into != nil {
 		w.keep(into, union(args...))
-	} else if len(args) > 1 && holdsReferences(w.c.info.TypeOf(call.Args[0])) {
+	} else if len(args) > 1 && w.holdsReferences(w.c.info.TypeOf(call.Args[0])) {
 		w.keep(args[0], union(args[1:]...))
 	}
 	all := union(append(args, elements(union(args...)), w.receiverOf(call))...)
 	if len(all) == 0 {
 		return
 	}
-	for _, arg := range call.Args {
-		if sig, ok := underlying(w.c.info.TypeOf(arg)).(*types.Signature); ok {
-			w.fill(w.caller("", sig), all)
-		}
-	}
+	w.hand(call, all)
 	if sig, ok := underlying(w.c.info.TypeOf(call.Fun)).(*types.Signature); ok {
 		for param := range sig.Params().Variables() {
 			if i, ok := underlying(param.Type()).(*types.Interface); ok {
@@ -293,6 +313,18 @@ func (w *flow) outside(call *ast.CallExpr, args [][]item) {
 					w.fill(w.caller(fn.Name(), fn.Signature()), all)
 				}
 			}
+		}
+	}
+}
+
+// hand has the functions among the arguments of a call be called with items.
+func (w *flow) hand(call *ast.CallExpr, items []item) {
+	if len(items) == 0 {
+		return
+	}
+	for _, arg := range call.Args {
+		if sig := signature(w.c.info.TypeOf(arg)); sig != nil {
+			w.fill(w.caller("", sig), items)
 		}
 	}
 }
@@ -305,9 +337,14 @@ func (w *flow) fill(h *hub, items []item) {
 }
 
 // holdsReferences reports whether what a value refers to may refer to something.
-func holdsReferences(t types.Type) bool {
-	slice, ok := underlying(t).(*types.Slice)
-	return !ok || refers(slice.Elem())
+func (w *flow) holdsReferences(t types.Type) bool {
+	switch t := underlying(t).(type) {
+	case *types.Slice:
+		return w.refers(t.Elem())
+	case *types.Map:
+		return w.refers(t.Elem()) || w.refers(t.Key())
+	}
+	return true
 }
 
 // keep is put for what another package keeps: that does not put anything into the items in turn.
@@ -348,7 +385,7 @@ func (w *flow) dispatched(call *ast.CallExpr) *hub {
 		if _, lit := functionOf(call).(*ast.FuncLit); lit || w.c.info.Types[call.Fun].IsType() {
 			return nil
 		}
-		if sig, ok := underlying(w.c.info.TypeOf(call.Fun)).(*types.Signature); ok {
+		if sig := signature(w.c.info.TypeOf(call.Fun)); sig != nil {
 			return w.caller("", sig)
 		}
 	}

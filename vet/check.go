@@ -98,6 +98,7 @@ func check(q question, begun func(dir string)) (r reply) {
 	c.judgeTypes()
 	c.judgeObjects(&r.Uses)
 	c.reportStrangers()
+	begun(following)
 	c.judgeShared()
 	c.judgeEntries()
 	if c.fault != nil {

@@ -53,5 +53,5 @@ var Run = ext.Typed(func(ext.Ctx, struct{}) (ext.Outcome, error) {
 	fmt.Println(err)
 	// Output:
 	// vetting: tool/hello.go:5:2: import: "os": it reaches files, the environment and the process; use github.com/loomext/loomext/prelude/cap/fs, and request fs_read or fs_write; for settings, [config] and ext.Config; for secrets, [[net.secret]]
-	// vetting: tool/hello.go:11:2: symbol: fmt.Println: it writes to the process's own streams, and nobody reads them; return the text as the outcome, or report it with ctx.Report
+	// vetting: tool/hello.go:11:2: symbol: fmt.Println: it writes to the process's own streams, which are kept for crashes; return the text as the outcome, or report it with ctx.Report
 }

@@ -18,8 +18,11 @@ import (
 // an interface is one of every function of its type that is used as a value, or of every method of that name and type. Of
 // a function of the standard library it is known what it writes to, and anything it returns or keeps may be what it got.
 //
-// It loses what another package takes out of where it was put and hands to a method that nothing here names. It is a rule
-// for what is written by mistake and in the open; the jail is the one for the rest.
+// A field is taken for the same in all values of its type, and a decoder for a writer of all fields that it may fill. The flow
+// loses what another package takes out of where it was put and hands to a method that nothing here names, what it hands out
+// of its own without a variable for it, such as its buffers, what a function that it made keeps, and what is called by a
+// method that a structure has from a field. It is a rule for what is written by mistake and in the open; the jail is the one
+// for the rest.
 
 // node is a variable, or the elements of what it refers to. at is an assignment of the variable where what it assigned is
 // told from what others did, and nil for all of them.
@@ -49,16 +52,22 @@ type flow struct {
 	c        *checker
 	edges    map[node][]edge
 	kinds    []kind
-	from     map[mark]types.Object
+	from     map[mark]arrival
 	versions map[*types.Var][]*version
-	made     map[node]making
 	hubs     map[string]*hub
 	begun    map[string]bool // hubs that meet the others
 	structs  map[string]*types.Struct
-	calls    map[*ast.CallExpr][]item
-	called   map[ast.Expr]bool // expressions that stand where a call has its function
+	found    map[ast.Expr][]item // of calls and selectors
+	called   map[ast.Expr]bool   // expressions that stand where a call has its function
 	sinks    []sink
-	panics   node // what panics carry
+	decodes  []decode
+	// what is known of types
+	referring map[types.Type]bool
+	generics  map[types.Type]bool
+	instances map[*types.TypeParam][]types.Type
+	texts     map[*types.Tuple]string
+	decoded   map[decoding]*decodedType
+	panics    node // what panics carry
 }
 
 // mark says that a node may be a copy of something of another package, by the kind of that.
@@ -67,13 +76,19 @@ type mark struct {
 	kind int
 }
 
-// judgeShared refuses writes to what belongs to another package, and addresses of it.
-func (c *checker) judgeShared() {
+func newFlow(c *checker) *flow {
 	w := &flow{
-		c: c, edges: map[node][]edge{}, from: map[mark]types.Object{}, versions: map[*types.Var][]*version{}, made: map[node]making{},
-		hubs: map[string]*hub{}, begun: map[string]bool{}, structs: map[string]*types.Struct{}, calls: map[*ast.CallExpr][]item{}, called: map[ast.Expr]bool{},
+		c: c, edges: map[node][]edge{}, from: map[mark]arrival{}, versions: map[*types.Var][]*version{}, hubs: map[string]*hub{},
+		begun: map[string]bool{}, structs: map[string]*types.Struct{}, found: map[ast.Expr][]item{}, called: map[ast.Expr]bool{},
+		referring: map[types.Type]bool{}, generics: map[types.Type]bool{}, texts: map[*types.Tuple]string{}, decoded: map[decoding]*decodedType{},
 	}
 	w.panics = w.anything()
+	return w
+}
+
+// judgeShared refuses writes to what belongs to another package, and addresses of it.
+func (c *checker) judgeShared() {
+	w := newFlow(c)
 	for _, f := range c.files {
 		w.separate(f.syntax)
 	}
@@ -84,12 +99,13 @@ func (c *checker) judgeShared() {
 	for _, s := range w.sinks {
 		w.judge(s)
 	}
+	w.judgeDecodes()
 }
 
 // link is a way from each of the items to a node. What one of two names of a container puts into it is there under the
 // other as well, so elements go both ways.
 func (w *flow) link(to node, items []item) {
-	if to.obj == nil || !to.elem && !refers(to.obj.Type()) {
+	if to.obj == nil || !to.elem && !w.refers(to.obj.Type()) {
 		return
 	}
 	inside := node{to.obj, to.at, true}
@@ -104,7 +120,8 @@ func (w *flow) link(to node, items []item) {
 		if from.loose {
 			continue
 		}
-		w.edge(inside, edge{to: elems})
+		// What stands beside an interface in a container is not in what the interface holds.
+		w.edge(inside, edge{to: elems, inner: to.elem && types.IsInterface(from.obj.Type())})
 		if from.ref {
 			w.edge(inside, edge{to: from.node})
 		}
@@ -118,21 +135,28 @@ func (w *flow) edge(from node, e edge) {
 }
 
 // shortened is added to a kind where a slice was cut and has the rest of the thing behind it.
-const shortened = 32
+const shortened = 64
+
+// arrival is what of another package a node may be a copy of, and the first variable of the extension that it went through.
+type arrival struct{ from, through types.Object }
 
 // spread marks all that may be a copy of what another package holds.
 func (w *flow) spread() {
 	var queue []mark
-	reach := func(to node, kind int, from types.Object) {
+	reach := func(to node, kind int, by arrival) {
 		m := mark{to, kind}
-		if w.from[m] == nil {
-			w.from[m] = from
-			queue = append(queue, m)
+		if _, ok := w.from[m]; ok || w.excludes(to, w.kinds[kind%shortened]) {
+			return
 		}
+		if by.through == nil && to.obj != by.from && to.obj.Name() != "" {
+			by.through = to.obj
+		}
+		w.from[m] = by
+		queue = append(queue, m)
 	}
 	var begin []node
 	for n := range w.edges {
-		if w.given(n.obj) && (!n.elem || w.kinds[w.kind(n.obj)].nested()) {
+		if w.given(n.obj) {
 			begin = append(begin, n)
 		}
 	}
@@ -141,18 +165,29 @@ func (w *flow) spread() {
 		return cmp.Or(strings.Compare(objectText(a.obj), objectText(b.obj)), cmp.Compare(order(a.elem), order(b.elem)))
 	})
 	for _, n := range begin {
-		reach(n, w.kind(n.obj), n.obj)
+		kind := w.kind(n.obj)
+		if n.elem {
+			kind = w.kinds[kind].inner
+		}
+		if kind >= 0 {
+			reach(n, kind, arrival{from: n.obj})
+		}
 	}
 	for len(queue) > 0 {
 		m := queue[0]
 		queue = queue[1:]
 		for _, e := range w.edges[m.node] {
-			if e.inner && !w.kinds[m.kind%shortened].nested() {
-				continue
+			kind := m.kind
+			if e.inner {
+				in := w.kinds[kind%shortened].inner
+				if in < 0 {
+					continue
+				}
+				kind += in - kind%shortened
 			}
-			reach(e.to, m.kind, w.from[m])
-			if e.short && m.kind < shortened {
-				reach(e.to, m.kind+shortened, w.from[m])
+			reach(e.to, kind, w.from[m])
+			if e.short && kind < shortened {
+				reach(e.to, kind+shortened, w.from[m])
 			}
 		}
 	}

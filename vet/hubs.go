@@ -25,23 +25,33 @@ func (h *hub) parameters() []node {
 // meet every function with as many parameters, and the functions in generic code every such call.
 func (w *flow) caller(name string, sig *types.Signature) *hub {
 	arity := arity(name, sig)
-	if generic(sig) {
+	if w.generic(sig) {
 		return w.hub(arity+"call", sig, nil)
 	}
-	return w.hub(arity+typeText(sig.Params()), sig, func(h *hub) { w.meet(h, w.hub(arity+"function", sig, nil)) })
+	return w.hub(arity+w.text(sig.Params()), sig, func(h *hub) { w.meet(h, w.hub(arity+"function", sig, nil)) })
 }
 
 // callee is the hub that functions of a type are called from.
 func (w *flow) callee(name string, sig *types.Signature) *hub {
 	arity := arity(name, sig)
 	calls := w.hub(arity+"call", sig, nil)
-	if generic(sig) {
+	if w.generic(sig) {
 		return w.hub(arity+"function", sig, func(h *hub) { w.meet(calls, h) })
 	}
-	return w.hub(arity+typeText(sig.Params())+" function", sig, func(h *hub) {
+	return w.hub(arity+w.text(sig.Params())+" function", sig, func(h *hub) {
 		w.meet(calls, h)
 		w.meet(w.caller(name, sig), h)
 	})
+}
+
+// text is typeText, once.
+func (w *flow) text(t *types.Tuple) string {
+	text, ok := w.texts[t]
+	if !ok {
+		text = typeText(t)
+		w.texts[t] = text
+	}
+	return text
 }
 
 func arity(name string, sig *types.Signature) string {
@@ -111,53 +121,22 @@ func (w *flow) named(id *ast.Ident) {
 	case w.c.own(fn.Pkg()):
 		w.value("", as, fn.Origin().Signature())
 	default:
-		w.writer(id, fn, w.callee("", as))
+		w.writer(id, fn, w.callee("", as), 0)
 	}
 }
 
-// generic reports whether a type depends on a type parameter.
-func generic(t types.Type) bool { return genericWithin(t, 0) }
+// chained takes what stands in a chain of errors to the target of errors.As, also by methods of the extension.
+func (w *flow) chained(err, target []item) {
+	for _, in := range target { // &target: to what stands in it
+		w.link(in.node, union(err, w.unwrapped()))
+	}
+	anything := types.NewTuple(types.NewVar(0, nil, "", types.Universe.Lookup("any").Type()))
+	is := types.NewTuple(types.NewVar(0, nil, "", types.Typ[types.Bool]))
+	w.fill(w.caller("As", types.NewSignatureType(nil, nil, nil, anything, is, false)), target)
+}
 
-func genericWithin(t types.Type, depth int) bool {
-	if depth > maxRefersDepth {
-		return true
-	}
-	depth++
-	switch t := types.Unalias(t).(type) {
-	case *types.TypeParam:
-		return true
-	case *types.Pointer:
-		return genericWithin(t.Elem(), depth)
-	case *types.Slice:
-		return genericWithin(t.Elem(), depth)
-	case *types.Array:
-		return genericWithin(t.Elem(), depth)
-	case *types.Chan:
-		return genericWithin(t.Elem(), depth)
-	case *types.Map:
-		return genericWithin(t.Key(), depth) || genericWithin(t.Elem(), depth)
-	case *types.Signature:
-		return genericWithin(t.Params(), depth) || genericWithin(t.Results(), depth)
-	case *types.Tuple:
-		for v := range t.Variables() {
-			if genericWithin(v.Type(), depth) {
-				return true
-			}
-		}
-	case *types.Named:
-		for arg := range t.TypeArgs().Types() {
-			if genericWithin(arg, depth) {
-				return true
-			}
-		}
-	case *types.Struct:
-		for f := range t.Fields() {
-			if genericWithin(f.Type(), depth) {
-				return true
-			}
-		}
-	case *types.Interface:
-		return false
-	}
-	return false
+// unwrapped is what methods of the extension give for the next error of a chain.
+func (w *flow) unwrapped() []item {
+	err := types.NewTuple(types.NewVar(0, nil, "", types.Universe.Lookup("error").Type()))
+	return []item{{node: w.caller("Unwrap", types.NewSignatureType(nil, nil, nil, nil, err, false)).result}}
 }

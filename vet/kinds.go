@@ -2,7 +2,7 @@ package vet
 
 import (
 	"go/types"
-	"slices"
+	"reflect"
 )
 
 // kind is a type that variables of other packages have, with what can be reached from one. A reference of another type is
@@ -10,6 +10,7 @@ import (
 type kind struct {
 	t types.Type
 	reach
+	inner int // the kind of what stands in one, or -1 where nothing there refers to anything
 }
 
 // given reports whether an object is something of another package that can be written through a copy: a variable, or a
@@ -22,7 +23,8 @@ func (w *flow) given(obj types.Object) bool {
 	return w.c.shared(obj) && !types.IsInterface(obj.Type())
 }
 
-// kind is the number of the kind of something given. The last number is for all that are too many to tell apart.
+// kind is the number of the kind of something given. The last number is for all that are too many to tell apart. What stands
+// inside has a kind of its own, the next.
 func (w *flow) kind(obj types.Object) int {
 	t := obj.Type()
 	if fn, ok := obj.(*types.Func); ok {
@@ -33,37 +35,76 @@ func (w *flow) kind(obj types.Object) int {
 			return i
 		}
 	}
-	if len(w.kinds) == shortened-1 {
-		w.kinds = append(w.kinds, kind{})
-	} else {
-		w.kinds = append(w.kinds, kind{t, reachable(t)})
+	at := len(w.kinds)
+	if at+2 >= shortened {
+		w.kinds = append(w.kinds, kind{inner: at})
+		return at
 	}
-	return len(w.kinds) - 1
+	w.kinds = append(w.kinds, kind{t: t, reach: reachable(t), inner: -1})
+	if in := inside(t); len(in.refs) > 0 {
+		w.kinds[at].inner = at + 1
+		w.kinds = append(w.kinds, kind{t: types.NewTuple(types.NewVar(0, nil, "", t)), reach: in, inner: at + 1})
+	}
+	return at
 }
 
-// nested reports whether there are references in what the kind refers to.
-func (k kind) nested() bool { return k.t == nil || len(k.refs) > 1 }
+// inside is what can be reached from what a value refers to.
+func inside(t types.Type) reach {
+	r := reach{seen: map[types.Type]bool{}}
+	switch u := underlying(t).(type) {
+	case *types.Pointer:
+		r.value(u.Elem())
+	case *types.Slice:
+		r.value(u.Elem())
+	case *types.Map:
+		r.value(u.Key())
+		r.value(u.Elem())
+	default:
+		r.value(t)
+	}
+	return r
+}
+
+// within is the kind of what stands in something of a kind, where there are references.
+func (w *flow) within(k kind) (kind, bool) {
+	if k.inner < 0 {
+		return k, false
+	}
+	return w.kinds[k.inner], true
+}
 
 // holds reports whether a reference of a type can be one to something of a kind.
-func (k kind) holds(ref types.Type) bool {
-	if k.t == nil || ref == nil || generic(ref) {
-		return true
+func (w *flow) holds(k kind, ref types.Type) bool {
+	return k.t == nil || ref == nil || matcher{w, map[match]bool{}}.holds(k, ref)
+}
+
+func (m matcher) holds(k kind, ref types.Type) bool {
+	if p, ok := types.Unalias(ref).(*types.TypeParam); ok {
+		return m.standsFor(p, nil, func(arg types.Type) bool { return m.holds(k, arg) })
 	}
 	switch t := underlying(ref).(type) {
 	case *types.Pointer:
 		array, ok := underlying(t.Elem()).(*types.Array) // a slice converts to one
-		return has(k.cells, t.Elem()) || ok && has(k.rows, array.Elem())
+		return m.any(k.cells, t.Elem()) || ok && m.any(k.rows, array.Elem())
 	case *types.Slice:
-		return has(k.rows, t.Elem())
+		return m.any(k.rows, t.Elem())
 	case *types.Map:
-		return has(k.maps, t)
+		return m.any(k.maps, t)
 	}
 	return true
 }
 
-// has compares what is below the names: a conversion changes those alone.
-func has(list []types.Type, t types.Type) bool {
-	return slices.ContainsFunc(list, func(have types.Type) bool { return types.Identical(have, underlying(t)) })
+// excludes reports whether a node is of a type that refers to nothing but flat memory, and not of a kind: bytes that were
+// decoded by an encoding are no copy of the encoding.
+func (w *flow) excludes(n node, k kind) bool {
+	t := n.obj.Type()
+	switch u := underlying(t).(type) {
+	case *types.Pointer:
+		return !w.refers(u.Elem()) && (n.elem || !w.holds(k, t))
+	case *types.Slice, *types.Map:
+		return !w.holdsReferences(t) && (n.elem || !w.holds(k, t))
+	}
+	return false
 }
 
 // reachable is what can be reached from a value, outside the package of its type.
@@ -79,6 +120,15 @@ type reach struct {
 	cells, rows, maps, refs []types.Type
 	fields                  []*types.Var
 	seen                    map[types.Type]bool
+	tag                     string // of the decoder that reaches it, or ""
+}
+
+// sees reports whether a field is one that code outside can name, or that a decoder fills.
+func (r *reach) sees(f *types.Var, tag string) bool {
+	if r.tag == "" {
+		return f.Exported()
+	}
+	return (f.Exported() || f.Embedded()) && reflect.StructTag(tag).Get(r.tag) != "-"
 }
 
 // value adds what a value refers to.
@@ -105,8 +155,9 @@ func (r *reach) value(t types.Type) {
 	case *types.Array:
 		r.value(u.Elem())
 	case *types.Struct:
-		for f := range u.Fields() {
-			if f.Exported() {
+		for i := range u.NumFields() {
+			f := u.Field(i)
+			if r.sees(f, u.Tag(i)) {
 				r.fields = append(r.fields, f)
 				r.value(f.Type())
 			}
@@ -122,8 +173,9 @@ func (r *reach) memory(t types.Type) {
 		r.rows = append(r.rows, underlying(u.Elem()))
 		r.memory(u.Elem())
 	case *types.Struct:
-		for f := range u.Fields() {
-			if f.Exported() {
+		for i := range u.NumFields() {
+			f := u.Field(i)
+			if r.sees(f, u.Tag(i)) {
 				r.memory(f.Type())
 			}
 		}
@@ -131,24 +183,29 @@ func (r *reach) memory(t types.Type) {
 	r.value(t)
 }
 
-// refers reports whether a value of the type may refer to something that can be written.
-func refers(t types.Type) bool { return refersWithin(t, 0) }
-
-// maxRefersDepth is how many structs and arrays deep a reference is looked for.
-const maxRefersDepth = 8
-
-func refersWithin(t types.Type, depth int) bool {
-	if t == nil || depth > maxRefersDepth {
-		return t != nil
+// refers reports whether a value of a type may refer to something that can be written.
+func (w *flow) refers(t types.Type) bool {
+	if t == nil {
+		return false
 	}
+	known, ok := w.referring[t]
+	if !ok {
+		w.referring[t] = false // for a type that is an error, of which it is a part
+		known = w.refersAtAll(t)
+		w.referring[t] = known
+	}
+	return known
+}
+
+func (w *flow) refersAtAll(t types.Type) bool {
 	switch t := types.Unalias(t).Underlying().(type) {
 	case *types.Pointer, *types.Slice, *types.Map, *types.Chan, *types.Interface, *types.Signature, *types.Tuple:
 		return true
 	case *types.Array:
-		return refersWithin(t.Elem(), depth+1)
+		return w.refers(t.Elem())
 	case *types.Struct:
 		for f := range t.Fields() {
-			if refersWithin(f.Type(), depth+1) {
+			if w.refers(f.Type()) {
 				return true
 			}
 		}

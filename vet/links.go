@@ -60,6 +60,8 @@ func (w *flow) statement(n ast.Node) {
 	switch n := n.(type) {
 	case *ast.AssignStmt:
 		w.assigned(n.Lhs, n.Rhs, n.End())
+	case *ast.IncDecStmt:
+		w.assign(n.X, nil, n.End())
 	case *ast.ValueSpec:
 		lhs := make([]ast.Expr, len(n.Names))
 		for i, id := range n.Names {
@@ -100,11 +102,38 @@ func (w *flow) alike(n *ast.StructType) {
 		w.structs[key.String()] = structure
 		return
 	}
-	for i := range min(first.NumFields(), structure.NumFields()) {
-		one, other := node{obj: first.Field(i)}, node{obj: structure.Field(i)}
-		w.link(one, []item{{node: other}})
-		w.link(other, []item{{node: one}})
+	w.same(first, structure)
+}
+
+// same makes the fields of two structures the same.
+func (w *flow) same(a, b *types.Struct) {
+	for i := range min(a.NumFields(), b.NumFields()) {
+		one, other := node{obj: a.Field(i).Origin()}, node{obj: b.Field(i).Origin()}
+		if one != other {
+			w.link(one, []item{{node: other}})
+			w.link(other, []item{{node: one}})
+		}
 	}
+}
+
+// converted makes the fields of a structure that is converted, or a pointer to one, those of what it becomes.
+func (w *flow) converted(call *ast.CallExpr) {
+	if len(call.Args) != 1 {
+		return
+	}
+	to, from := structure(w.c.info.TypeOf(call)), structure(w.c.info.TypeOf(call.Args[0]))
+	if to != nil && from != nil {
+		w.same(to, from)
+	}
+}
+
+// structure is of a struct's type, and of a pointer to one.
+func structure(t types.Type) *types.Struct {
+	if p, ok := underlying(t).(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	s, _ := underlying(t).(*types.Struct)
+	return s
 }
 
 func (w *flow) returned(n *ast.ReturnStmt, sig *types.Signature) {
@@ -127,10 +156,8 @@ func (w *flow) assigned(lhs, rhs []ast.Expr, end token.Pos) {
 		switch {
 		case len(rhs) == len(lhs):
 			w.assign(left, w.goes(left, rhs[i]), end)
-			w.makes(left, rhs[i], end)
 		case len(rhs) == 1:
 			w.assign(left, w.result(rhs[0], i), end)
-			w.makes(left, nil, end)
 		}
 	}
 }
@@ -152,9 +179,8 @@ func (w *flow) ranged(n *ast.RangeStmt) {
 		if left == nil {
 			continue
 		}
-		w.makes(left, nil, token.NoPos)
 		w.assign(left, items, token.NoPos)
-		if sig, ok := underlying(w.c.info.TypeOf(n.X)).(*types.Signature); ok && sig.Params().Len() == 1 {
+		if sig := signature(w.c.info.TypeOf(n.X)); sig != nil && sig.Params().Len() == 1 {
 			if body, ok := underlying(sig.Params().At(0).Type()).(*types.Signature); ok && i < body.Params().Len() {
 				w.assign(left, []item{{node: w.callee("", body).params[i]}}, token.NoPos)
 			}
@@ -173,12 +199,17 @@ func (w *flow) bound(sel *ast.SelectorExpr) {
 	case selection == nil:
 	case ofInterface(fn):
 		w.meet(w.callee("", fn.Signature()), w.caller(fn.Name(), fn.Signature()))
-	case !w.c.own(fn.Pkg()):
 	case selection.Kind() == types.MethodExpr:
-		if as, ok := selection.Type().(*types.Signature); ok {
-			w.value("", as, fn.Origin().Signature())
-		}
 		w.called[sel.Sel] = true
+		as, ok := selection.Type().(*types.Signature)
+		switch {
+		case !ok:
+		case w.c.own(fn.Pkg()):
+			w.value("", as, fn.Origin().Signature())
+		default:
+			w.writer(sel.Sel, fn, w.callee("", as), 1)
+		}
+	case !w.c.own(fn.Pkg()):
 	default:
 		w.link(node{obj: fn.Origin().Signature().Recv()}, w.receiver(sel))
 	}
@@ -249,55 +280,8 @@ func (w *flow) assign(left ast.Expr, items []item, end token.Pos) {
 		}
 	case *ast.IndexExpr:
 		w.put(w.sources(e.X), items)
+		w.put(w.sources(e.X), w.sources(e.Index)) // a key
 	case *ast.StarExpr:
 		w.put(w.sources(e.X), items)
 	}
-}
-
-// making is what is known of where the pointers of a variable come from.
-type making struct{ own, other bool }
-
-// makes keeps whether a variable is given a pointer to something that was made there.
-func (w *flow) makes(left, right ast.Expr, end token.Pos) {
-	id, ok := ast.Unparen(left).(*ast.Ident)
-	if !ok {
-		return
-	}
-	v, ok := w.c.info.ObjectOf(id).(*types.Var)
-	if !ok {
-		return
-	}
-	nodes := w.local(v, id.Pos(), end)
-	if nodes[0].at != nil {
-		nodes = append(nodes, node{obj: v})
-	}
-	for _, n := range nodes {
-		m := w.made[n]
-		if w.new(right) {
-			m.own = true
-		} else {
-			m.other = true
-		}
-		w.made[n] = m
-	}
-}
-
-// new reports whether an expression is a pointer to something that is made there, or to a variable of the extension.
-func (w *flow) new(e ast.Expr) bool {
-	switch e := ast.Unparen(e).(type) {
-	case *ast.CallExpr:
-		b, ok := w.calledObject(e).(*types.Builtin)
-		return ok && b.Name() == "new"
-	case *ast.UnaryExpr:
-		if e.Op != token.AND {
-			return false
-		}
-		switch x := ast.Unparen(e.X).(type) {
-		case *ast.CompositeLit:
-			return true
-		case *ast.Ident:
-			return !w.c.shared(w.c.info.Uses[x])
-		}
-	}
-	return false
 }

@@ -175,8 +175,9 @@ func main() {}
 		Name: LintSymbol,
 		Why: "Some functions of allowed packages have effects: they write to the process's own streams, read files, or take " +
 			"pointers past the type system.",
-		Instead: "Use what the finding names. Text for the model is the outcome; text on the way there is ctx.Report.",
-		Path:    "lib/lib.go",
+		Instead: "Use what the finding names. Text for the model is the outcome; text on the way there is ctx.Report. What loomext logs " +
+			"shows is for crashes and what the host notes: no caller reads it while a call runs.",
+		Path: "lib/lib.go",
 		Example: `package lib
 
 import "fmt"
@@ -217,7 +218,9 @@ func Poke(err *json.UnsupportedValueError) {
 			"changes that code; so does whoever has its address. Copies of such a variable are followed through the extension's own " +
 			"variables, fields, functions and methods, and through what the standard library keeps and gives back.",
 		Instead: "Make a value of your own and change that: slices.Clone and maps.Clone copy, and base64.NewEncoding makes a new one. A " +
-			"variable that is given such a copy in the same block, before the write, is the extension's own.",
+			"variable that is given such a copy in the same block, before the write, is the extension's own. Two values of one type have the " +
+			"same fields here, and a helper that reads for one caller and writes for another does both for both. So clone first, change the " +
+			"clone through a variable of its own, and then put it into the field; a map that is cloned before its first write is better cloned at once.",
 		Path: "lib/lib.go",
 		Example: `package lib
 

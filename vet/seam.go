@@ -67,7 +67,7 @@ var allowed = func() map[string]bool {
 type advice struct{ why, instead string }
 
 const (
-	stdio    = "it writes to the process's own streams, and nobody reads them"
+	stdio    = "it writes to the process's own streams, which are kept for crashes"
 	pointers = "it hands out pointers past the type system"
 )
 

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"path"
 )
 
 // shared reports whether an object is a variable of a package that is not the extension's.
@@ -32,38 +33,47 @@ type way struct {
 func (w *flow) judge(s sink) {
 	for _, one := range s.ways {
 		for _, in := range one.items {
-			if from := w.origin(in, one); from != nil {
-				w.c.once(s.pos, LintVariable, fmt.Sprintf(s.what, givenText(from)), s.fix)
+			if by, ok := w.origin(in, one); ok {
+				w.refuse(s, by)
 				return
 			}
 		}
 	}
 }
 
+func (w *flow) refuse(s sink, by arrival) {
+	w.c.once(s.pos, LintVariable, fmt.Sprintf(s.what, w.givenText(by)), s.fix)
+}
+
 // origin is what of another package an item may be a copy of, where one like that is written through.
-func (w *flow) origin(in item, at way) types.Object {
+func (w *flow) origin(in item, at way) (by arrival, ok bool) {
 	if in.held {
-		return nil
+		return by, false
 	}
 	if w.given(in.obj) {
-		if k := w.kinds[w.kind(in.obj)]; (!at.room || in.short) && (!in.inner && !in.elem || k.nested()) && k.holds(at.ref) {
-			return in.obj
+		k := w.kinds[w.kind(in.obj)]
+		if in.inner || in.elem {
+			if k, ok = w.within(k); !ok {
+				return by, false
+			}
 		}
-		return nil
+		return arrival{from: in.obj}, (!at.room || in.short) && w.holds(k, at.ref)
 	}
 	for i, k := range w.kinds {
-		if in.inner && !k.nested() {
-			continue
+		if in.inner {
+			if k, ok = w.within(k); !ok {
+				continue
+			}
 		}
 		m := mark{in.node, i}
 		if at.room && !in.short {
 			m.kind += shortened
 		}
-		if from := w.from[m]; from != nil && k.holds(at.ref) {
-			return from
+		if by, ok = w.from[m]; ok && w.holds(k, at.ref) {
+			return by, true
 		}
 	}
-	return nil
+	return by, false
 }
 
 // look finds what one node writes to, and what it takes the address of.
@@ -102,9 +112,6 @@ func (w *flow) written(left ast.Expr) {
 			continue
 		case *ast.StarExpr:
 			behind(x.X)
-			if w.whole(left, x.X) {
-				return
-			}
 			e = x.X
 		case *ast.IndexExpr:
 			if _, array := underlying(w.c.info.TypeOf(x.X)).(*types.Array); !array {
@@ -130,45 +137,6 @@ func (w *flow) written(left ast.Expr) {
 	}
 }
 
-// whole refuses to replace all that a pointer points to where another package has a variable of that type, wherever the
-// pointer comes from, unless it is plainly one to a value that the function made.
-func (w *flow) whole(at, pointer ast.Expr) bool {
-	p, ok := underlying(w.c.info.TypeOf(pointer)).(*types.Pointer)
-	if !ok || w.madeHere(pointer) {
-		return false
-	}
-	named, ok := types.Unalias(p.Elem()).(*types.Named)
-	if !ok || named.Obj().Pkg() == nil || w.c.own(named.Obj().Pkg()) {
-		return false
-	}
-	scope := named.Obj().Pkg().Scope()
-	for _, name := range scope.Names() {
-		v, ok := scope.Lookup(name).(*types.Var)
-		if ok && v.Exported() && types.Identical(v.Type(), p) {
-			w.c.once(at.Pos(), LintVariable, fmt.Sprintf("a write over a %s, which may be the one that %s points to", typeText(named), objectText(v)), "make a value of your own and point to that")
-			return true
-		}
-	}
-	return false
-}
-
-// madeHere reports whether a pointer is a variable that was only ever given pointers to what was made on the spot.
-func (w *flow) madeHere(pointer ast.Expr) bool {
-	if w.new(pointer) {
-		return true
-	}
-	id, ok := ast.Unparen(pointer).(*ast.Ident)
-	if !ok {
-		return false
-	}
-	v, ok := w.c.info.ObjectOf(id).(*types.Var)
-	if !ok {
-		return false
-	}
-	m := w.made[node{obj: v, at: w.version(v, id.Pos())}]
-	return m.own && !m.other
-}
-
 // addressed refuses the address of a variable of another package, and of its parts.
 func (w *flow) addressed(e ast.Expr, pos token.Pos) {
 	if obj := w.root(e); obj != nil {
@@ -192,8 +160,11 @@ func (w *flow) method(sel *ast.SelectorExpr) {
 	if wants && !has && len(selection.Index()) == 1 {
 		w.addressed(sel.X, sel.Pos())
 	}
-	if m := w.writes(fn); m.receiver {
+	switch m := w.writes(fn); {
+	case m.receiver:
 		w.change(sel.Pos(), way{items: w.receiver(sel), ref: fn.Signature().Recv().Type()})
+	case ofInterface(fn) && (fn.Name() == "Sort" || fn.Name() == "Swap"): // of sort.StringSlice
+		w.change(sel.Pos(), way{items: w.receiver(sel), ref: types.NewSlice(types.Typ[types.String])})
 	}
 }
 
@@ -229,16 +200,20 @@ func (w *flow) passed(call *ast.CallExpr) {
 		}
 		for i := m.at + shift; i < len(args); i++ {
 			one := way{items: args[i], room: m.room}
+			var ways []way
 			switch {
 			case m.rest && call.Ellipsis.IsValid():
 				one.items = elements(args[i])
 			case len(args) == len(call.Args):
 				one.ref = w.c.info.TypeOf(call.Args[i])
+				if i == m.at && methods(obj, i-shift) {
+					ways = w.embeds(one.ref, 0)
+				}
 				if m.deep {
-					w.deep(position(i), args[i], one.ref)
+					w.decodes = append(w.decodes, decode{position(i), args[i], one.ref, obj.Pkg().Name()})
 				}
 			}
-			w.change(position(i), one)
+			w.change(position(i), append(ways, one)...)
 			if !m.rest {
 				break
 			}
@@ -246,29 +221,56 @@ func (w *flow) passed(call *ast.CallExpr) {
 	}
 }
 
-func (w *flow) change(pos token.Pos, one way) {
-	w.sinks = append(w.sinks, sink{pos, []way{one}, "a write to %s, which belongs to another package", "change a copy of it: slices.Clone or maps.Clone makes one"})
+// methods reports whether a function calls methods of an argument.
+func methods(fn *types.Func, at int) bool {
+	params := fn.Signature().Params()
+	if at < 0 || at >= params.Len() {
+		return false
+	}
+	i, ok := underlying(params.At(at).Type()).(*types.Interface)
+	return ok && i.NumMethods() > 0
 }
 
-// deep is a write to all that can be reached from a value of a type.
-func (w *flow) deep(pos token.Pos, items []item, t types.Type) {
-	items = elements(elements(items))
-	in := reachable(t)
-	for _, ref := range in.refs {
-		w.change(pos, way{items: items, ref: ref})
+// embeds is the fields by which a structure has the methods of what stands in them.
+func (w *flow) embeds(t types.Type, depth int) []way {
+	s := structure(t)
+	if s == nil || depth > maxTypeDepth {
+		return nil
 	}
-	for _, field := range in.fields {
-		if refers(field.Type()) {
-			w.change(pos, way{items: []item{{node: node{obj: field.Origin()}}}, ref: field.Type()})
+	var ways []way
+	for f := range s.Fields() {
+		if f.Embedded() && w.refers(f.Type()) {
+			ways = append(ways, way{items: []item{{node: node{obj: f.Origin()}}}, ref: f.Type()})
+			ways = append(ways, w.embeds(f.Type(), depth+1)...)
 		}
 	}
+	return ways
 }
 
-// writer is a function of another package that is a value: what it is called with is not known there.
-func (w *flow) writer(id *ast.Ident, fn *types.Func, h *hub) {
-	if m := w.writes(fn); !m.none() && m.at < len(h.params) {
-		w.change(id.Pos(), way{items: []item{{node: h.params[m.at]}}, room: m.room})
+func (w *flow) change(pos token.Pos, ways ...way) {
+	w.sinks = append(w.sinks, changed(pos, ways...))
+}
+
+func changed(pos token.Pos, ways ...way) sink {
+	return sink{pos, ways, "a write to %s, which belongs to another package", "change a copy of it: slices.Clone or maps.Clone makes one"}
+}
+
+// writer is a function of another package that is a value: what it is called with is not known there. shift is 1 for a
+// method that has its receiver as an argument.
+func (w *flow) writer(id *ast.Ident, fn *types.Func, h *hub, shift int) {
+	if givers[nameOf(fn)] {
+		w.link(h.result, []item{{node: node{obj: fn}}})
 	}
+	m := w.writes(fn)
+	at := m.at + shift
+	if m.none() && !m.receiver || at < 0 || at >= len(h.params) {
+		return
+	}
+	items := []item{{node: h.params[at]}}
+	if m.deep {
+		w.decodes = append(w.decodes, decode{id.Pos(), items, nil, fn.Pkg().Name()})
+	}
+	w.change(id.Pos(), way{items: items, room: m.room})
 }
 
 // root is the variable of another package that an expression is, is a part of or is behind.
@@ -294,12 +296,19 @@ func (w *flow) root(e ast.Expr) types.Object {
 
 func objectText(obj types.Object) string { return obj.Pkg().Name() + "." + obj.Name() }
 
-// givenText is something of another package, as a reader would say it.
-func givenText(obj types.Object) string {
-	if _, ok := obj.(*types.Func); ok {
-		return "what " + objectText(obj) + " gives"
+// givenText is something of another package, as a reader would say it, and how it came.
+func (w *flow) givenText(by arrival) string {
+	text := objectText(by.from)
+	if fn, ok := by.from.(*types.Func); ok {
+		text = "what " + path.Base(nameOf(fn)) + " gives"
 	}
-	return objectText(obj)
+	if by.through != nil {
+		if f := w.c.byFile[w.c.fset.File(by.through.Pos())]; f != nil {
+			line, _ := f.place(by.through.Pos())
+			text += fmt.Sprintf(" (through %s, %s:%d)", by.through.Name(), f.path, line)
+		}
+	}
+	return text
 }
 
 func underlying(t types.Type) types.Type {

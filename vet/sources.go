@@ -8,14 +8,19 @@ import (
 
 // sources is where the value of an expression may come from, or nothing where it refers to nothing.
 func (w *flow) sources(e ast.Expr) []item {
-	if e == nil || !refers(w.c.info.TypeOf(e)) {
+	if e == nil || !w.refers(w.c.info.TypeOf(e)) {
 		return nil
 	}
 	switch e := ast.Unparen(e).(type) {
 	case *ast.Ident:
 		return w.name(e)
 	case *ast.SelectorExpr:
-		return w.selected(e)
+		items, ok := w.found[e]
+		if !ok {
+			items = w.brief(w.selected(e))
+			w.found[e] = items
+		}
+		return items
 	case *ast.IndexExpr:
 		if _, generic := w.c.info.TypeOf(e.X).(*types.Signature); generic {
 			return w.sources(e.X)
@@ -53,11 +58,21 @@ func (w *flow) name(id *ast.Ident) []item {
 	return []item{{node: node{obj: v.Origin(), at: w.version(v, id.Pos())}}}
 }
 
-// handed is what another package gets with an expression: of a function also what it returns.
+// handed is what another package gets with an expression: of a function also what it returns, and what it hands to a
+// function that it is called with.
 func (w *flow) handed(e ast.Expr) []item {
 	items := w.sources(e)
-	if sig, ok := underlying(w.c.info.TypeOf(e)).(*types.Signature); ok {
-		items = union(items, []item{{node: w.caller("", sig).result}})
+	sig := signature(w.c.info.TypeOf(e))
+	if sig == nil {
+		return items
+	}
+	items = union(items, []item{{node: w.caller("", sig).result}})
+	for param := range sig.Params().Variables() {
+		if yield := signature(param.Type()); yield != nil {
+			for _, given := range w.callee("", yield).params {
+				items = append(items, item{node: given, held: true, loose: true})
+			}
+		}
 	}
 	return items
 }
@@ -123,7 +138,7 @@ func (w *flow) embedded(sel *ast.SelectorExpr) []item {
 			break
 		}
 		field := structure.Field(at)
-		if t = field.Type(); refers(t) {
+		if t = field.Type(); w.refers(t) {
 			items = append(items, item{node: node{obj: field.Origin()}})
 		}
 	}
@@ -186,9 +201,12 @@ func clipped(e ast.Expr) bool {
 }
 
 func plainIndex(e ast.Expr) bool {
-	switch ast.Unparen(e).(type) {
+	switch e := ast.Unparen(e).(type) {
 	case *ast.BasicLit, *ast.Ident:
 		return true
+	case *ast.CallExpr:
+		id, ok := ast.Unparen(e.Fun).(*ast.Ident)
+		return ok && id.Name == "len" && len(e.Args) == 1
 	}
 	return false
 }
@@ -198,7 +216,7 @@ func plainIndex(e ast.Expr) bool {
 func (w *flow) literal(lit *ast.CompositeLit) []item {
 	t := w.c.info.TypeOf(lit)
 	value := w.sources
-	if _, ok := underlying(t).(*types.Struct); ok {
+	if structure(t) != nil { // or a pointer to one, which may be left out in a list
 		if !w.outsideType(t) {
 			return nil
 		}
@@ -216,6 +234,9 @@ func (w *flow) literal(lit *ast.CompositeLit) []item {
 }
 
 func (w *flow) outsideType(t types.Type) bool {
+	if p, ok := types.Unalias(t).(*types.Pointer); ok {
+		t = p.Elem()
+	}
 	named, ok := types.Unalias(t).(*types.Named)
 	return ok && named.Obj().Pkg() != nil && !w.c.own(named.Obj().Pkg())
 }

@@ -28,7 +28,12 @@ const (
 	// collect has the collector run when the memory has grown to five times what is in use. A stage lives for
 	// milliseconds, in memory that is bounded.
 	collect = 400
+	// crowded is where it runs more often, so that the memory is not full of what nothing needs.
+	crowded = 400 << 20
 )
+
+// following is what the stage says it has begun with after the last package.
+const following = "*"
 
 // message is one value that the stage writes: the package that it has begun with, or at the end its reply.
 type message struct {
@@ -39,6 +44,7 @@ type message struct {
 // stage is the whole life of the jailed child: one question, one reply.
 func stage() int {
 	debug.SetGCPercent(collect)
+	debug.SetMemoryLimit(crowded)
 	debug.SetMaxStack(maxStack)
 	out := json.NewEncoder(os.Stdout)
 	q, err := readQuestion(os.NewFile(questionDescriptor, "question"))

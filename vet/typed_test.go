@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -79,6 +80,60 @@ func TestTypedEndsAtItsBounds(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 		t.Logf("%s: %s", what, time.Since(start))
+	}
+}
+
+// TestTypedSaysWhatTookTooMuch holds that a bound which is met after the last package is not said of that package.
+func TestTypedSaysWhatTookTooMuch(t *testing.T) {
+	p := passed(t, nil)
+	var begun []string
+	check(p.question(library(t)), func(dir string) { begun = append(begun, dir) })
+	if got := strings.Join(begun, " "); got != "tool "+following {
+		t.Errorf("it began with %s", got)
+	}
+	at, r, err := p.understand([]byte(`{"at":"tool"}{"at":"` + following + `"}`))
+	if f := p.tooMuch(at, "a second"); r != nil || err == nil || f.Path != "extension.toml" || !strings.HasPrefix(f.What, "to follow the values") {
+		t.Errorf("at %q: %v, %v", at, f, err)
+	}
+}
+
+// TestTypedSaysTheSameEveryTime is about a place that several variables come to.
+func TestTypedSaysTheSameEveryTime(t *testing.T) {
+	q := passed(t, map[string]string{"lib/lib.go": `package lib
+
+import (
+	"encoding/xml"
+	"hash/crc32"
+	"image/color"
+	"image/color/palette"
+	"unicode"
+)
+
+func set[T any](s []T, v T) { s[0] = v }
+
+var a any
+
+func Do() {
+	a = xml.HTMLEntity
+	a = palette.Plan9
+	a = palette.WebSafe
+	a = unicode.Latin
+	a = xml.HTMLAutoClose
+	a = crc32.IEEETable
+	a = unicode.Greek
+	set(a.([]string), "")
+	*a.(*unicode.RangeTable) = unicode.RangeTable{}
+	clear(a.(color.Palette))
+}
+`}).question(library(t))
+	want := fmt.Sprint(check(q, func(string) {}).Findings)
+	if !strings.Contains(want, "(through a, lib/lib.go:13)") {
+		t.Error("it does not say how the value came:", want)
+	}
+	for range 20 {
+		if got := fmt.Sprint(check(q, func(string) {}).Findings); got != want {
+			t.Fatalf("first\n%s\nthen\n%s", want, got)
+		}
 	}
 }
 

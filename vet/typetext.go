@@ -75,6 +75,9 @@ func (w *typeWriter) write(t types.Type) {
 	case *types.Struct:
 		w.put("struct{")
 		for i := range t.NumFields() {
+			if w.cut {
+				return
+			}
 			if i > 0 {
 				w.put("; ")
 			}

@@ -1,6 +1,7 @@
 package vet
 
 import (
+	"go/ast"
 	"go/types"
 	"slices"
 	"strconv"
@@ -29,7 +30,7 @@ var writers = functions(map[string]string{
 		encoding/binary.Encode encoding/binary.PutUvarint encoding/binary.PutVarint
 		encoding/base32.Encoding.Decode encoding/base32.Encoding.Encode encoding/base64.Encoding.Decode encoding/base64.Encoding.Encode
 		crypto/rand.Read math/rand.Read crypto/subtle.XORBytes unicode/utf8.EncodeRune unicode/utf16.EncodeRune
-		image/draw.Draw image/draw.DrawMask math/big.Int.FillBytes
+		math/big.Int.FillBytes
 		sync/atomic.AddInt32 sync/atomic.AddInt64 sync/atomic.AddUint32 sync/atomic.AddUint64
 		sync/atomic.AndInt32 sync/atomic.AndInt64 sync/atomic.AndUint32 sync/atomic.AndUint64
 		sync/atomic.OrInt32 sync/atomic.OrInt64 sync/atomic.OrUint32 sync/atomic.OrUint64
@@ -58,7 +59,16 @@ var copiers = set(`bytes.Clone slices.Clone slices.Collect slices.Concat slices.
 	slices.SortedStableFunc maps.Clone maps.Collect`)
 
 // givers give back what their package keeps for everybody.
-var givers = set("hash/crc32.MakeTable hash/crc64.MakeTable regexp/syntax.Compile")
+var givers = set("time.Time.Location time.FixedZone hash/crc32.MakeTable hash/crc64.MakeTable regexp/syntax.Compile")
+
+// makers give back what they make, and what a method Token of the extension gives them.
+var makers = set("encoding/xml.Decoder.Token encoding/xml.Decoder.RawToken")
+
+// wrappers are the packages that give back errors which they were given.
+var wrappers = set("context errors fmt")
+
+// splitters give back parts of the slice that they got.
+var splitters = set("slices.Chunk")
 
 func set(names string) map[string]bool {
 	all := map[string]bool{}
@@ -118,4 +128,14 @@ func (w *flow) writes(fn *types.Func) writing {
 		return writing{room: true}
 	}
 	return none
+}
+
+// plainError reports whether a value of a call is an error that another package made, which holds nothing that it was given.
+func (w *flow) plainError(call *ast.CallExpr, n int) bool {
+	fn, ok := w.calledObject(call).(*types.Func)
+	if !ok || fn.Pkg() == nil || w.c.own(fn.Pkg()) || ofInterface(fn) || wrappers[fn.Pkg().Path()] {
+		return false
+	}
+	results := fn.Signature().Results()
+	return n < results.Len() && types.Identical(results.At(n).Type(), types.Universe.Lookup("error").Type())
 }

@@ -79,7 +79,7 @@ func TestTheListsNameRealFunctions(t *testing.T) {
 			t.Errorf("%s takes no more arguments than it says", name)
 		}
 	}
-	for _, list := range []map[string]bool{copiers, givers, readers} {
+	for _, list := range []map[string]bool{copiers, givers, makers, splitters, readers} {
 		for name := range list {
 			if functions[name] == nil {
 				t.Errorf("there is no %s", name)
@@ -92,7 +92,7 @@ func TestTheListsNameRealFunctions(t *testing.T) {
 // the lists: it writes to it, or is among those that were looked at and do not.
 func TestWhatTakesSomethingOfAnotherPackageIsKnown(t *testing.T) {
 	packages := seamPackages(t)
-	w := &flow{c: &checker{packages: map[string]*types.Package{}}}
+	w := newFlow(&checker{packages: map[string]*types.Package{}})
 	for _, pkg := range packages {
 		for _, name := range pkg.Scope().Names() {
 			if obj := pkg.Scope().Lookup(name); obj.Exported() && w.given(obj) && (reachable(obj.Type()).refs != nil) {
@@ -134,7 +134,7 @@ func (w *flow) takes(p types.Type) bool {
 		}
 		switch underlying(p).(type) {
 		case *types.Pointer, *types.Slice, *types.Map:
-			if k.holds(p) {
+			if w.holds(k, p) {
 				return true
 			}
 		}
