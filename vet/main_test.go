@@ -27,6 +27,8 @@ func TestMain(m *testing.M) {
 	cacheDir = dir
 	if kept := os.Getenv("LOOMEXT_TEST_VET_CACHE"); kept != "" {
 		cacheDir = kept
+	} else {
+		_ = os.Setenv("LOOMEXT_TEST_VET_CACHE", cacheDir) // for the processes that a fuzzer starts
 	}
 	code := m.Run()
 	if code == 0 {
