@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/loomext/loomext/build"
@@ -78,8 +79,31 @@ func newBed(ctx context.Context) (_ *bed, err error) {
 			return nil, err
 		}
 	}
+	for _, name := range hooked {
+		if err = b.installHooked(ctx, name); err != nil {
+			return nil, err
+		}
+	}
 	b.echo = b.artifact("echo")
 	return b, nil
+}
+
+// installHooked installs the extension with hooks under another name.
+func (b *bed) installHooked(ctx context.Context, name string) error {
+	source := b.path(name)
+	if err := os.CopyFS(source, os.DirFS(filepath.Join(b.module, "bench/testdata", hookedSource))); err != nil {
+		return err
+	}
+	file := filepath.Join(source, "extension.toml")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(file, bytes.Replace(text, []byte(strconv.Quote(hookedSource)), []byte(strconv.Quote(name)), 1), 0o600); err != nil {
+		return err
+	}
+	_, err = b.install(ctx, source)
+	return err
 }
 
 func (b *bed) path(name string) string { return filepath.Join(b.dir, name) }

@@ -25,6 +25,9 @@ var roles = map[string]func(context.Context, []string) (any, error){
 	rolePeer:       found(takePeer),
 	roleRequest:    found(takeRequest),
 	roleSessions:   found(takeSessions),
+	roleGate:       found(takeGate),
+	roleFold:       found(takeFold),
+	roleUndeclared: found(takeUndeclared),
 }
 
 func found[T any](take func(context.Context, []string) (T, error)) func(context.Context, []string) (any, error) {

@@ -174,6 +174,14 @@ never had a run that counts is *void*.
   its connection, and both speak HTTP/2, as the server offers it. What it takes as a tool calls it with ` + "`net.Fetch`" + ` stands beside it,
   measured as the capability calls are: on one core another process that has slept comes between. So does what net/http takes
   with no more than frames of the same lengths echoed by another process before each request, which no broker can be below.
+- **Gate**: ` + "`hookbus.Bus.ToolCall`" + ` over a session of five extensions, two of which have a hook for ` + "`tool_call`" + ` that allows, against
+  ` + "`host.Session.Fire`" + ` of the same document at the two by turns, all on one core: of two satellites each finds caches that
+  the other has filled, whoever asks.
+- **Fold**: ` + "`hookbus.Bus.Context`" + ` of messages of 1.2 kB through three extensions that each add one, from the messages to the messages that
+  came out, against three times ` + "`json.Unmarshal`" + ` into an any and ` + "`json.Marshal`" + ` of the same document in the host. Host and satellites
+  share one core; each satellite reads and writes the document itself. What it is where no extension changes anything stands beside it.
+- **Undeclared event**: the slowest method of a bus over three extensions without hooks, in batches of a thousand. One allocation of
+  any method is over the limit.
 - **Many sessions**: a host of its own on two cores opens them in three stages of 50, 100 and 200, each on two extensions. At each
   stage every extension of every session is called five times by a goroutine of its own, all at once, and must answer with what
   it was asked. A session's memory is what the host and its satellites hold beside the pages of files that they share (RssAnon),

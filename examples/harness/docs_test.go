@@ -21,14 +21,18 @@ func embedding(t *testing.T) string {
 
 // The page explains this program, so its code is this program's, line for line.
 func TestThePagesCodeIsThisProgram(t *testing.T) {
-	program, err := os.ReadFile("main.go")
-	if err != nil {
-		t.Fatal(err)
+	var program string
+	for _, file := range []string{"main.go", "agent.go", "model.go", "transcript.go"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		program += string(text)
 	}
 	blocks := regexp.MustCompile("(?ms)^```go\n(.*?)^```$").FindAllStringSubmatch(embedding(t), -1)
 	for _, block := range blocks {
-		if !strings.Contains(string(program), "\n"+block[1]) {
-			t.Errorf("docs/embedding.md has what main.go has not:\n%s", block[1])
+		if !strings.Contains(program, "\n"+block[1]) {
+			t.Errorf("docs/embedding.md has what the program has not:\n%s", block[1])
 		}
 	}
 	if len(blocks) < 10 {

@@ -27,7 +27,7 @@ var update = flag.Bool("update", false, "rewrite the transcripts")
 // asHarness in the environment makes this test binary the harness.
 const asHarness = "LOOMEXT_TEST_AS_HARNESS"
 
-// home has the examples units and gate installed, and moody of testdata.
+// home has the examples units and gate installed, and moody and diary of testdata.
 var home string
 
 func TestMain(m *testing.M) {
@@ -47,7 +47,7 @@ func test(m *testing.M) int {
 	}
 	defer removeReadOnly(dir)
 	home = filepath.Join(dir, "home")
-	for _, source := range []string{"../units", "../gate", "testdata/moody"} {
+	for _, source := range []string{"../units", "../gate", "testdata/moody", "testdata/diary"} {
 		_, err := install.Open(home).Install(context.Background(), install.Options{
 			Source: source, Builder: &build.Builder{Std: vet.Std()}, Preset: &install.Decision{All: true, How: "test"},
 		})
@@ -90,7 +90,9 @@ func settled(transcript string) string {
 }
 
 func TestTranscripts(t *testing.T) {
-	for script, extensions := range map[string][]string{"session": {"units", "gate"}, "moods": {"moody"}, "gate": {"moody"}} {
+	for script, extensions := range map[string][]string{
+		"session": {"units", "gate"}, "moods": {"moody"}, "gate": {"moody"}, "events": {"diary", "gate"},
+	} {
 		t.Run(script, func(t *testing.T) {
 			in, err := os.Open(filepath.Join("testdata", script+".script"))
 			if err != nil {
@@ -118,6 +120,41 @@ func TestTranscripts(t *testing.T) {
 				t.Errorf("got\n%s\nwant\n%s\nlog\n%s", got, want, log.String())
 			}
 		})
+	}
+}
+
+// The diary declares every event. Each reaches it once its moment has come, and not before.
+func TestAllNineEventsAreFiredInTheirOrder(t *testing.T) {
+	script, err := os.Open("testdata/events.script")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer script.Close()
+	cmd := harness(home, "diary")
+	cmd.Stdin = script
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest := string(out)
+	for _, moment := range []string{
+		"diary was told session_start", "op-1: ", "diary before_agent_start: ", "diary context: ", "call ", "diary tool_call: ", "diary tool_result: ",
+		"diary context: ", "diary was told usage, usage, usage, agent_end, agent_settled", "compact ", "diary before_compact: ",
+	} {
+		_, after, found := strings.Cut(rest, moment)
+		if !found {
+			t.Fatalf("no %q where it belongs in\n%s", moment, out)
+		}
+		rest = after
+	}
+	counted := regexp.MustCompile(`(?m)^ +([a-z_]+): asked (\d+), answered (\d+), blocked`).FindAllStringSubmatch(rest, -1)
+	for _, m := range counted {
+		if m[2] == "0" || m[3] == "0" {
+			t.Errorf("%s: asked %s, answered %s", m[1], m[2], m[3])
+		}
+	}
+	if len(counted) != 9 {
+		t.Errorf("%d events are counted\n%s", len(counted), rest)
 	}
 }
 
@@ -149,10 +186,15 @@ func (o *output) eventually(t *testing.T, piece string) {
 	}
 }
 
+// act is a run in which the model calls moody once.
+func act(mood string) string {
+	return fmt.Sprintf(`{"prompt": "go on", "answers": [{"calls": [{"tool": "moody__act", "args": {"mood": %q}}]}]}`, mood)
+}
+
 func TestAnInterruptEndsTheSession(t *testing.T) {
 	for name, tt := range map[string]struct{ script, seen, last string }{
-		"while it waits for the script": {`{"tool": "moody__act", "args": {"mood": "talk"}}`, "of text", "moody is"},
-		"while a call is open":          {`{"tool": "moody__act", "args": {"mood": "wait"}}`, "… waiting", "cancelled"},
+		"while it waits for the script": {act("talk"), "messages to the model: 3", "moody is"},
+		"while a call is open":          {act("wait"), "… waiting", "cancelled"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out, log output
