@@ -22,6 +22,7 @@ func (b *Bus) ask(ctx context.Context, m *member, e event, document json.RawMess
 	defer m.questionEnds()
 	began := time.Now()
 	m.tallies[e].asked(began)
+	b.keeper.changed()
 	f := Fired{Extension: m.name, Event: names[e], Document: document}
 	// The wait bounds the queue. What the session may have to do before the call, to start
 	// a satellite and greet it, is bounded by a context; that is not cheap, and left out
@@ -42,6 +43,7 @@ func (b *Bus) ask(ctx context.Context, m *member, e event, document json.RawMess
 // settle counts an event that is over, and shows it. blocked is a verdict's.
 func (b *Bus) settle(m *member, e event, f Fired, blocked bool) {
 	m.tallies[e].over(f, blocked)
+	b.keeper.changed()
 	if f.Err != nil {
 		code := "discarded"
 		var fault *host.Error

@@ -30,6 +30,8 @@
 //     does not change comes back byte for byte.
 //   - A notification never keeps a question waiting, but for the one that its extension
 //     is answering.
+//   - What a bus leaves of itself in the host's home is how things stand, in one file of
+//     [StatusDir]. Nothing waits for it, and nothing fails where it cannot be written.
 package hookbus
 
 import (
@@ -125,6 +127,7 @@ type Bus struct {
 	watch     func(Fired)
 
 	rounds   rounds
+	keeper   *keeper
 	closed   atomic.Bool
 	closing  chan struct{}
 	deliver  sync.WaitGroup // the queues that are being delivered
@@ -175,6 +178,7 @@ func New(s *host.Session, o Options) *Bus {
 			}
 		}
 	}
+	b.keeper = newKeeper(b)
 	return b
 }
 
@@ -205,6 +209,7 @@ func (b *Bus) Close() {
 		}
 	})
 	b.deliver.Wait()
+	b.keeper.close()
 }
 
 // member is one extension on a bus.

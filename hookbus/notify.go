@@ -136,6 +136,7 @@ func (m *member) push(n notification) {
 			m.bus.logger.Warn("notifications are dropped: too many wait", "extension", m.name, "session", m.bus.session.ID(), "event", names[n.event])
 		}
 		m.tallies[n.event].drop()
+		m.bus.keeper.changed()
 		return
 	}
 	if m.dropping > 0 {
@@ -273,6 +274,7 @@ func (m *member) abandon() {
 	for _, n := range m.waiting {
 		m.tallies[n.event].drop()
 	}
+	m.bus.keeper.changed()
 	m.left, m.waiting, m.done = true, nil, m.taken
 	m.release()
 }

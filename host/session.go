@@ -111,6 +111,9 @@ func isSessionID(id string) bool {
 // ID is the session's name in logs and with artifacts.
 func (s *Session) ID() string { return s.id }
 
+// Home is the directory that the host was made on.
+func (s *Session) Home() string { return s.host.home }
+
 // Config is the operator's configuration, as the host was made with it. It is shared,
 // and not to be changed.
 func (s *Session) Config() config.Config { return s.host.config }

@@ -91,9 +91,14 @@ func (c *cli) completeCall(cmd *cobra.Command, args []string, toComplete string)
 	return tools, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeFire completes the extension and then one of its events; for --sample, an event.
+// completeFire completes the extension and then one of its events; for --sample and --all, an
+// event.
 func (c *cli) completeFire(cmd *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	if sample, _ := cmd.Flags().GetBool("sample"); sample && len(args) == 0 {
+	sample, _ := cmd.Flags().GetBool("sample")
+	if all, _ := cmd.Flags().GetBool("all"); sample || all {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
 		return eventNames(), cobra.ShellCompDirectiveNoFileComp
 	}
 	if len(args) == 0 {

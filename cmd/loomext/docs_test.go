@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/loomext/loomext/hookbus"
 	"github.com/loomext/loomext/install"
 )
 
@@ -62,13 +63,17 @@ func TestDocsNameEveryJSONKey(t *testing.T) {
 	docs := cliDocs(t)
 	record := reflect.TypeFor[install.Record]()
 	for heading, shape := range map[string]reflect.Type{
-		"install":      reflect.TypeFor[installResult](),
-		"remove":       reflect.TypeFor[removeResult](),
-		"list":         reflect.TypeFor[listEntry](),
-		"show":         reflect.TypeFor[showResult](),
-		"verify":       reflect.TypeFor[verifyResult](),
-		"call":         reflect.TypeFor[callResult](),
-		"fire":         reflect.TypeFor[fireResult](),
+		"install": reflect.TypeFor[installResult](),
+		"remove":  reflect.TypeFor[removeResult](),
+		"list":    reflect.TypeFor[listEntry](),
+		"show":    reflect.TypeFor[showResult](),
+		"verify":  reflect.TypeFor[verifyResult](),
+		"call":    reflect.TypeFor[callResult](),
+		"fire": reflect.TypeFor[struct {
+			One fireResult
+			All fireAllResult
+		}](),
+		"status":       reflect.TypeFor[hookbus.Snapshot](),
 		"test":         reflect.TypeFor[testResult](),
 		"check":        reflect.TypeFor[checkResult](),
 		"inspect":      reflect.TypeFor[inspectResult](),

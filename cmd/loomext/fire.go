@@ -26,12 +26,13 @@ type fireOptions struct {
 
 func (c *cli) fireCommand() *cobra.Command {
 	var (
-		o      fireOptions
-		sample bool
+		o           fireOptions
+		sample, all bool
+		only        []string
 	)
 	cmd := &cobra.Command{
-		Use:   "fire <name> <event>",
-		Short: "Run one hook of an installed extension with an event",
+		Use:   "fire <name> <event> | --all <event>",
+		Short: "Run one hook of an installed extension with an event, or those of all",
 		Long: `fire starts a satellite, hands it one event as a harness would and prints the document that
 its hook answers with (indented on a terminal, compact elsewhere). What the hook reports on its
 way goes to standard error as it comes.
@@ -44,6 +45,12 @@ A hook that blocks a tool call has done its work: the answer says so, and the ex
 What the hook asks for is served as far as it was granted. It has 20 seconds; --timeout shortens
 them.
 
+With --all the event goes to everything installed, or to the extensions of --only, the way a harness
+sends it: in load order, by the deadlines and gates of config.toml. Each answer is printed with its
+time, and then what a harness would have got of all of them. Nothing that an extension does then is
+an error: a block, a gate without a verdict and an answer that is discarded are shown, and the exit
+status is 0. "loomext status" shows the session afterwards.
+
 The events: ` + strings.Join(eventNames(), ", ") + `.
 
 Exit statuses: 0; 2 usage, which includes an event that the extension does not declare; 3
@@ -51,9 +58,19 @@ refused; 4 crashed; 5 deadline; 6 gone or off protocol; 7 payload; 9 config.toml
 fault; 16 not installed, or damaged; 18 the satellite cannot be started. See "loomext help exitcodes".`,
 		Example: `  loomext fire gate tool_call --payload '{"op_id": "op-1", "tool": "bash", "arguments": {"command": "rm -rf /"}, "source_index": 0}'
   loomext fire --sample tool_call > call.json
-  loomext fire gate tool_call --payload @call.json --json`,
+  loomext fire gate tool_call --payload @call.json --json
+  loomext fire --all context --payload @conversation.json
+  loomext fire --all tool_call --payload @call.json --only gate,audit --json`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
+			case sample && all:
+				return usagef("--sample runs nothing, and --all runs everything; give one of them")
+			case !all && cmd.Flags().Changed("only"):
+				return usagef("--only is for --all; without it name the extension before the event")
+			case all && len(args) != 1:
+				return usagef("--all wants an event and no extension; there are %s, and --only names extensions", strings.Join(eventNames(), ", "))
+			case all:
+				return nil
 			case sample && len(args) != 1:
 				return usagef("--sample wants an event and no extension; there are %s", strings.Join(eventNames(), ", "))
 			case sample:
@@ -69,9 +86,12 @@ fault; 16 not installed, or damaged; 18 the satellite cannot be started. See "lo
 	flags := cmd.Flags()
 	flags.BoolVar(&c.jail.Trace, "trace", false, "show where a system call is made that the jail refuses")
 	flags.StringVar(&o.payload, "payload", "", "the payload: JSON, @file, or - for standard input (default: {} or the event's sample)")
-	flags.DurationVar(&o.timeout, "timeout", 0, "at most this long (default 20s)")
+	flags.DurationVar(&o.timeout, "timeout", 0, "at most this long (default 20s; with --all what config.toml says, or 5s)")
 	flags.BoolVar(&o.asJSON, "json", false, "print the answer or the failure as JSON")
 	flags.BoolVar(&sample, "sample", false, "print a payload of the event, and run nothing")
+	flags.BoolVar(&all, "all", false, "fire the event at everything installed, as a harness does")
+	flags.StringSliceVar(&only, "only", nil, "with --all: only these extensions (a comma list; repeatable)")
+	must(cmd.RegisterFlagCompletionFunc("only", c.completeOnly))
 	cmd.RunE = ran(func(cmd *cobra.Command, args []string) error {
 		if sample {
 			return c.printSample(args[0])
@@ -80,6 +100,14 @@ fault; 16 not installed, or damaged; 18 the satellite cannot be started. See "lo
 			return usagef("--timeout %s: an event needs at least 1ms", o.timeout)
 		}
 		o.given = cmd.Flags().Changed("payload")
+		if all {
+			if cmd.Flags().Changed("only") {
+				if only = commaList(strings.Join(only, ",")); len(only) == 0 {
+					return usagef("--only names no extension; leave it out for all")
+				}
+			}
+			return c.fireAll(cmd.Context(), args[0], only, o)
+		}
 		return c.fire(cmd.Context(), args[0], args[1], o)
 	})
 	return cmd
