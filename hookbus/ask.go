@@ -24,18 +24,10 @@ func (b *Bus) ask(ctx context.Context, m *member, e event, document json.RawMess
 	m.tallies[e].asked(began)
 	b.keeper.changed()
 	f := Fired{Extension: m.name, Event: names[e], Document: document}
-	// The wait bounds the queue. What the session may have to do before the call, to start
-	// a satellite and greet it, is bounded by a context; that is not cheap, and left out
-	// where the last answer shows that the satellite is there.
-	if !m.warm.Load() {
-		var stop context.CancelFunc
-		ctx, stop = context.WithTimeout(ctx, 2*b.deadline[e]+slack)
-		defer stop()
-	}
-	f.Answer, f.Err = b.session.Fire(ctx, host.Event{
-		Extension: m.name, Name: names[e], Document: document, Limit: b.deadline[e], Wait: b.deadline[e],
-	})
-	m.warm.Store(f.Err == nil)
+	// A notification that is being answered has its own deadline, and the question that
+	// long to wait at least.
+	wait := max(b.deadline[e], m.occupied())
+	f.Answer, f.Err = b.session.Fire(ctx, host.Event{Extension: m.name, Name: names[e], Document: document, Limit: b.deadline[e], Wait: wait})
 	f.Took = time.Since(began)
 	return f
 }

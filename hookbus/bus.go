@@ -218,7 +218,6 @@ type member struct {
 	name    string
 	gate    Gate
 	tallies [events]*tally // nil where it does not declare the event
-	warm    atomic.Bool    // the last question was answered
 	queue
 }
 

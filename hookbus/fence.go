@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // fenceTag is the word of a fence.
@@ -11,7 +13,9 @@ const fenceTag = "extension"
 
 // Fence puts a text of an extension's between <extension name="…"> and </extension>.
 // The text cannot close its fence or open another: a < that begins either, in whatever
-// case and with whatever hidden in it, becomes &lt;. All else stays as it is.
+// case, in forms that Unicode holds to be the same, and with whatever hidden in it,
+// becomes &lt;. So does one that begins a comment or a section, which could swallow the
+// end. Letters of other scripts that look alike are not judged. All else stays as it is.
 func Fence(extension, text string) string {
 	var out strings.Builder
 	out.Grow(len(text) + len(extension) + 2*len(fenceTag) + 16)
@@ -41,9 +45,12 @@ func Fence(extension, text string) string {
 // after anything that is no letter and with what does not show among them.
 func beginsFence(rest string) bool {
 	at := 0
-	for _, r := range rest {
+	for i, r := range rest {
 		r = plain(r)
 		switch {
+		case i == 0 && r == '!':
+			return true
+		case hidden(r):
 		case unicode.ToLower(r) == rune(fenceTag[at]) || r == 'ſ' && fenceTag[at] == 's':
 			if at++; at == len(fenceTag) {
 				return true
@@ -57,17 +64,24 @@ func beginsFence(rest string) bool {
 	return false
 }
 
-// plain is the ASCII character that one of full or small width stands for.
+// hidden says whether a character does not show between others: fillers that are letters
+// to Unicode, marks, a blank, and what stands for bytes that are no text.
+func hidden(r rune) bool {
+	switch r {
+	case 0x115F, 0x1160, 0x2800, 0x3164, 0xFFA0, utf8.RuneError:
+		return true
+	}
+	return unicode.Is(unicode.M, r)
+}
+
+// plain is the ASCII character that another form stands for: of full or small width, in
+// a circle, of mathematics.
 func plain(r rune) rune {
-	switch {
-	case r >= 0xFF01 && r <= 0xFF5E:
-		return r - 0xFF01 + '!'
-	case r == 0xFE64:
-		return '<'
-	case r == 0xFE65:
-		return '>'
-	case r == 0xFE68:
-		return '\\'
+	if r < utf8.RuneSelf {
+		return r
+	}
+	if form := norm.NFKC.String(string(r)); len(form) == 1 {
+		return rune(form[0])
 	}
 	return r
 }

@@ -62,8 +62,8 @@ func (b *Bus) ToolCall(ctx context.Context, c Call) Verdict {
 	if len(c.Arguments) == 0 {
 		c.Arguments = json.RawMessage("{}")
 	}
-	if !json.Valid(c.Arguments) {
-		return Verdict{Reason: "the arguments are not JSON, so the gates cannot judge them; call again with arguments that are"}
+	if !isText(c.Arguments) {
+		return Verdict{Reason: "the arguments are not JSON in UTF-8, so the gates cannot judge them; call again with arguments that are"}
 	}
 	verdict := Verdict{Allowed: true}
 	for i, f := range b.askAll(ctx, toolCall, c.document()) {
@@ -74,7 +74,7 @@ func (b *Bus) ToolCall(ctx context.Context, c Call) Verdict {
 		}
 		b.settle(m, toolCall, f, f.Err == nil && !own.Allowed)
 		if f.Err != nil {
-			own = m.unjudged(f.Err, b.deadline[toolCall])
+			own = m.unjudged(f.Err, ctx.Err() != nil, b.deadline[toolCall])
 		}
 		if verdict.Allowed && !own.Allowed {
 			verdict = own
@@ -116,11 +116,14 @@ func (m *member) verdict(answer json.RawMessage) (Verdict, error) {
 }
 
 // unjudged is what becomes of a call that a gate gave no verdict on.
-func (m *member) unjudged(err error, deadline time.Duration) Verdict {
+func (m *member) unjudged(err error, gaveUp bool, deadline time.Duration) Verdict {
 	if m.gate == Open {
 		return Verdict{Allowed: true}
 	}
 	what, remedy := cause(m.name, err, deadline)
+	if gaveUp && host.KindOf(err) == host.Deadline {
+		what, remedy = cause(m.name, &host.Error{Kind: host.Cancelled}, deadline)
+	}
 	return Verdict{By: m.name, Err: err, Reason: "the gate of " + m.name + " gave no verdict, so the call is blocked. " + what + ". " + remedy + "."}
 }
 
@@ -143,7 +146,7 @@ func cause(name string, err error, deadline time.Duration) (what, remedy string)
 	case host.Deadline:
 		return fmt.Sprintf("Late: it did not answer within %s", deadline), again + "; if it happens again, let the operator give it more in deadline_ms of [hooks]"
 	case host.Busy:
-		return fmt.Sprintf("Busy: it was still answering other calls after %s", deadline), again + " when a tool of " + name + " that is running has ended"
+		return "Busy" + said, again + " when a tool of " + name + " that is running, or what else it does, has ended"
 	case host.Cancelled:
 		return "Cancelled: it was not waited for", again + " if the call is still wanted"
 	case host.Crashed:

@@ -97,9 +97,11 @@ type queue struct {
 	waiting    []notification
 	delivering bool
 	closed     bool
-	left       bool // something was not delivered when it was closed
-	dropping   int  // how many were dropped since one was taken
-	taken      int  // how many were ever queued, and how many of them are done
+	left       bool      // something was not delivered when it was closed
+	until      time.Time // when the notification that is being answered has to be
+	since      time.Time // when the one at the head was first tried
+	dropping   int       // how many were dropped since one was taken
+	taken      int       // how many were ever queued, and how many of them are done
 	done       int
 	flushes    []flush
 }
@@ -124,11 +126,24 @@ func (m *member) questionEnds() {
 	m.mu.Unlock()
 }
 
-// push queues a notification, or drops it where the queue is full.
+// occupied is how long a notification may still keep the turn.
+func (m *member) occupied() time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.until.IsZero() {
+		return 0
+	}
+	return time.Until(m.until)
+}
+
+// push queues a notification, or drops it where the queue is full or closed.
 func (m *member) push(n notification) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
+		m.left = true
+		m.tallies[n.event].drop()
+		m.bus.keeper.changed()
 		return
 	}
 	if len(m.waiting) >= maxQueued {
@@ -194,7 +209,15 @@ func (m *member) send(n notification) bool {
 	b, limit := m.bus, m.bus.deadline[n.event]
 	began := time.Now()
 	f := Fired{Extension: m.name, Event: names[n.event], Document: n.document}
-	e := host.Event{Extension: m.name, Name: f.Event, Document: n.document, Limit: limit, Wait: atOnce}
+	e := host.Event{Extension: m.name, Name: f.Event, Document: n.document, Limit: limit, Wait: m.patient(limit)}
+	m.mu.Lock()
+	m.until = time.Now().Add(limit + slack)
+	m.mu.Unlock()
+	defer func() {
+		m.mu.Lock()
+		m.until = time.Time{}
+		m.mu.Unlock()
+	}()
 	ctx, stop := context.WithTimeout(context.Background(), 2*limit+slack)
 	defer stop()
 	told := true
@@ -215,10 +238,26 @@ func (m *member) send(n notification) bool {
 	return true
 }
 
+// patient is how long the notification at the head waits for a turn: not at all at
+// first, and as anyone else once that has gone on for its deadline. An extension whose
+// tools run one after the other must not be told nothing.
+func (m *member) patient(limit time.Duration) time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.since.IsZero() {
+		m.since = time.Now()
+	}
+	if time.Since(m.since) > limit {
+		return limit
+	}
+	return atOnce
+}
+
 // delivered takes the head off the queue.
 func (m *member) delivered() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.since = time.Time{}
 	m.waiting[0] = notification{}
 	if m.waiting = m.waiting[1:]; len(m.waiting) == 0 {
 		m.waiting = nil

@@ -195,7 +195,7 @@ func TestFlushEndsWithItsContextAndWithTheBus(t *testing.T) {
 	b.Close()
 	flushed.Wait()
 	b.AgentEnd("3")
-	if s := of(t, b, "alpha", "agent_end"); s.Dropped != 2 || s.Asked != 0 {
+	if s := of(t, b, "alpha", "agent_end"); s.Dropped != 3 || s.Asked != 0 {
 		t.Errorf("%+v", s)
 	}
 	release()

@@ -245,7 +245,9 @@ func TestAnExtensionThatIsNotThereDeclaresNothing(t *testing.T) {
 }
 
 // A gate that was tampered with is a gate, and out.
-func TestADamagedGate(t *testing.T) {
+// damage gives a home with alpha and gamma, and what it does to the files of alpha.
+func damage(t *testing.T, harm func(generation string) error) *host.Session {
+	t.Helper()
 	damaged := filepath.Join(t.TempDir(), "home")
 	if err := os.CopyFS(damaged, os.DirFS(filepath.Join(home, "generations"))); err != nil {
 		t.Fatal(err)
@@ -263,29 +265,50 @@ func TestADamagedGate(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	artifact := filepath.Join(damaged, "extensions", "alpha", "loom_satellite")
-	if err := errors.Join(os.Chmod(artifact, 0o700), os.WriteFile(artifact, []byte("another program"), 0o700)); err != nil {
+	generation, err := filepath.EvalSymlinks(filepath.Join(damaged, "extensions", "alpha"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := harm(generation); err != nil {
 		t.Fatal(err)
 	}
 	h, err := host.New(host.Options{Home: damaged, Config: &config.Config{}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer h.Close()
+	t.Cleanup(h.Close)
 	s, err := h.Open(t.Context(), host.SessionOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
-	for gate, allowed := range map[hookbus.Gate]bool{hookbus.Closed: false, hookbus.Open: true} {
-		b := over(t, s, hookbus.Options{Gate: map[string]hookbus.Gate{"alpha": gate}})
-		v := b.ToolCall(t.Context(), hookbus.Call{})
-		if v.Allowed != allowed || !allowed && (v.By != "alpha" || !strings.Contains(v.Reason, "Out: ") || !strings.Contains(v.Reason, "loomext verify alpha")) {
-			t.Errorf("%s: %+v", gate, v)
-		}
-		if got := joined(b.Context(t.Context(), "all:add:1", raws("0"))); got != "0|1" {
-			t.Errorf("its sibling does not carry on: %s", got)
-		}
+	return s
+}
+
+func TestADamagedGate(t *testing.T) {
+	for name, harm := range map[string]func(string) error{
+		"another program": func(generation string) error {
+			artifact := filepath.Join(generation, "loom_satellite")
+			return errors.Join(os.Chmod(artifact, 0o700), os.WriteFile(artifact, []byte("another program"), 0o700))
+		},
+		"a record that was changed": func(generation string) error {
+			return os.WriteFile(filepath.Join(generation, "install.json"), []byte(`{"hooks": []}`), 0o600)
+		},
+		"no record":     func(generation string) error { return os.Remove(filepath.Join(generation, "install.json")) },
+		"no generation": func(generation string) error { return os.RemoveAll(generation) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := damage(t, harm)
+			for gate, allowed := range map[hookbus.Gate]bool{hookbus.Closed: false, hookbus.Open: true} {
+				b := over(t, s, hookbus.Options{Gate: map[string]hookbus.Gate{"alpha": gate}})
+				v := b.ToolCall(t.Context(), hookbus.Call{})
+				if v.Allowed != allowed || !allowed && (v.By != "alpha" || !strings.Contains(v.Reason, "Out: ") || !strings.Contains(v.Reason, "loomext verify alpha")) {
+					t.Errorf("%s: %+v", gate, v)
+				}
+				if got := joined(b.Context(t.Context(), "all:add:1", raws("0"))); got != "0|1" {
+					t.Errorf("its sibling does not carry on: %s", got)
+				}
+			}
+		})
 	}
 }
 
@@ -437,6 +460,24 @@ func TestTheOperatorsDeadlinesAndGates(t *testing.T) {
 	}
 	counts(t, b, "alpha", "tool_call", 1, 0, 0, 1)
 	if v := b.ToolCall(t.Context(), hookbus.Call{OpID: "beta:hold"}); v.Allowed || v.By != "beta" {
+		t.Errorf("%+v", v)
+	}
+}
+
+func TestALateVerdictIsNone(t *testing.T) {
+	b, s := on(t, hookbus.Options{Deadline: map[string]time.Duration{"tool_call": 100 * time.Millisecond}}, "alpha")
+	for range host.MaxRestarts + 2 {
+		v := b.ToolCall(t.Context(), hookbus.Call{OpID: "alpha:slow:180"})
+		if v.Allowed || host.KindOf(v.Err) != host.Deadline || !strings.Contains(v.Reason, "Late") {
+			t.Errorf("%+v", v)
+		}
+	}
+	if st := s.Status()[0]; st.Strikes != 0 || st.Restarts != 0 {
+		t.Errorf("an answer is an answer: %+v", st)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if v := b.ToolCall(ctx, hookbus.Call{OpID: "alpha:slow:120"}); v.Allowed || !strings.Contains(v.Reason, "Cancelled") {
 		t.Errorf("%+v", v)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"unicode/utf8"
 )
 
 // Context hands the messages that are about to go to the model through the extensions,
@@ -47,6 +48,9 @@ const (
 	messagesField = "messages"
 )
 
+// isText says whether a document is JSON, and text that a frame carries unchanged.
+func isText(document []byte) bool { return utf8.Valid(document) && json.Valid(document) }
+
 func newFold(opID string, messages []json.RawMessage) (*fold, bool) {
 	size := len(`{"op_id":[]}`) + len(contextTail) + len(opID) + 2
 	for _, message := range messages {
@@ -57,6 +61,9 @@ func newFold(opID string, messages []json.RawMessage) (*fold, bool) {
 	f := &fold{given: messages, head: len(d)}
 	d = append(d, '[')
 	for i, message := range messages {
+		if !utf8.Valid(message) {
+			return nil, false
+		}
 		if i > 0 {
 			d = append(d, ',')
 		}
@@ -92,12 +99,19 @@ func (f *fold) messages() []json.RawMessage {
 	for at := range elements(list) {
 		out = append(out, at.of(list))
 	}
-	if f.changed {
-		return out
-	}
-	for i, message := range f.given {
-		if len(message) != len(out[i]) { // it had space around it
-			out[i] = bytes.Clone(message)
+	// What had space around it, and was not changed, has it again.
+	at := 0
+	for _, message := range f.given {
+		bare := trimmed(message)
+		for i := at; i < len(out); i++ {
+			if !bytes.Equal(out[i], bare) {
+				continue
+			}
+			if len(bare) != len(message) {
+				out[i] = bytes.Clone(message)
+			}
+			at = i + 1
+			break
 		}
 	}
 	return out
@@ -132,8 +146,8 @@ func (b *Bus) ToolResult(ctx context.Context, message json.RawMessage) json.RawM
 	if !b.asks(toolResult) {
 		return message
 	}
-	if !json.Valid(message) {
-		b.logger.Error("the harness's message is not JSON, so no extension sees it", "session", b.session.ID())
+	if !isText(message) {
+		b.logger.Error("the harness's message is not JSON in UTF-8, so no extension sees it", "session", b.session.ID())
 		return message
 	}
 	out := bytes.Clone(message)
@@ -169,6 +183,9 @@ func (m *member) replace(message, answer json.RawMessage) (json.RawMessage, erro
 	content := given.of(changed)
 	if bytes.Equal(content, own.of(message)) {
 		return message, nil
+	}
+	if added := m.bus.tokens(content) - m.bus.tokens(own.of(message)); added > m.bus.allowance {
+		return message, m.discard(toolResult, fmt.Sprintf("it adds %d tokens to the result, and may add %d", added, m.bus.allowance))
 	}
 	out := append(make([]byte, 0, len(message)+len(content)), message[:own.from]...)
 	return append(append(out, content...), message[own.to:]...), nil

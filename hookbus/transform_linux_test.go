@@ -251,3 +251,18 @@ func conversation(size int) []json.RawMessage {
 	}
 	return all
 }
+
+func TestAResultHasAnAllowance(t *testing.T) {
+	b, _ := on(t, hookbus.Options{Allowance: 20}, "alpha")
+	given := json.RawMessage(`{"do":"alpha:append:` + strings.Repeat("x", 1000) + `","content":"short"}`)
+	if got := b.ToolResult(t.Context(), given); string(got) != string(given) {
+		t.Errorf("%d bytes became %d", len(given), len(got))
+	}
+	if st := of(t, b, "alpha", "tool_result"); st.Failed != 1 || !strings.Contains(st.LastFailure, "may add 20") {
+		t.Errorf("%+v", st)
+	}
+	small := json.RawMessage(`{"do":"alpha:append:!","content":"short"}`)
+	if got := b.ToolResult(t.Context(), small); !strings.Contains(string(got), `"short!"`) {
+		t.Errorf("%s", got)
+	}
+}

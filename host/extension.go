@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/loomext/loomext/broker"
 	"github.com/loomext/loomext/host/satlog"
+	"github.com/loomext/loomext/install"
 	"github.com/loomext/loomext/internal/wire"
 	"github.com/loomext/loomext/jail"
 	"github.com/loomext/loomext/manifest"
@@ -63,8 +65,11 @@ func (s *Session) newExtension(name string, p *program, refusal error) *extensio
 	x := &extension{session: s, name: name, program: p, refusal: refusal, turn: make(chan struct{}, 1)}
 	if refusal != nil {
 		x.out, x.reason = true, refusal.Error()
-		if record, err := s.host.store.Record(name); err == nil {
+		switch record, err := s.host.store.Record(name); {
+		case err == nil:
 			x.events = record.Events()
+		case !errors.Is(err, install.ErrNotInstalled):
+			x.events = manifest.Events() // nobody can say that it is no gate
 		}
 		s.host.logger.Warn("extension refused", "extension", name, "session", s.id, "error", refusal)
 		return x
@@ -135,12 +140,8 @@ func (x *extension) enter(ctx context.Context, target string, wait time.Duration
 		x.waiting--
 		x.mu.Unlock()
 	}()
-	var over <-chan time.Time
-	if wait > 0 {
-		timer := time.NewTimer(wait)
-		defer timer.Stop()
-		over = timer.C
-	}
+	over, stop := timer(wait)
+	defer stop()
 	select {
 	case x.turn <- struct{}{}:
 		return nil
@@ -154,6 +155,15 @@ func (x *extension) enter(ctx context.Context, target string, wait time.Duration
 }
 
 func (x *extension) leave() { <-x.turn }
+
+// timer ends a wait; zero never does.
+func timer(wait time.Duration) (over <-chan time.Time, stop func()) {
+	if wait <= 0 {
+		return nil, func() {}
+	}
+	t := time.NewTimer(wait)
+	return t.C, func() { t.Stop() }
+}
 
 func (x *extension) busy(target, why string) *Error {
 	return &Error{Kind: Busy, Extension: x.name, Target: target, Code: wire.CodeBusy, Msg: "not called: " + why}
@@ -169,8 +179,9 @@ func (x *extension) notCalled(ctx context.Context, target string) error {
 }
 
 // ready gives the satellite, starting it where none is running. The turn is the
-// caller's before, and after where the error is nil; else it has been given up.
-func (x *extension) ready(ctx context.Context, call satellite.Invocation) (*satellite.Satellite, error) {
+// caller's before, and after where the error is nil; else it has been given up. A
+// start is waited for as long as a turn is, where that is not zero.
+func (x *extension) ready(ctx context.Context, call satellite.Invocation, wait time.Duration) (*satellite.Satellite, error) {
 	target := call.Name
 	sat, err := x.live(target)
 	if sat != nil || err != nil {
@@ -197,12 +208,17 @@ func (x *extension) ready(ctx context.Context, call satellite.Invocation) (*sate
 		x.leave()
 		return nil, x.gone(target, "the session was closed", ErrClosed)
 	}
+	over, stop := timer(wait)
+	defer stop()
 	select {
 	case r := <-started:
 		if r.err != nil {
 			x.leave()
 		}
 		return r.sat, r.err
+	case <-over:
+		close(abandoned)
+		return nil, x.busy(target, "its satellite was being started for "+wait.String())
 	case <-ctx.Done():
 		close(abandoned)
 		return nil, x.notCalled(ctx, target)
@@ -268,7 +284,7 @@ func (x *extension) greet(sat *satellite.Satellite, restarts int) error {
 	if restarts > 0 {
 		document = fmt.Appendf(nil, `{"restarts": %d}`, restarts)
 	}
-	own := x.ceiling(HookTimeout)
+	own := x.ceiling(cmp.Or(x.session.host.config.Hooks.Deadline[eventSessionStart], HookTimeout))
 	_, err := x.ask(x.session.ctx, sat, satellite.EventCall(eventSessionStart, document), allowed{own: own, asked: own}, nil)
 	if err == nil {
 		return nil
@@ -298,7 +314,7 @@ func (x *extension) startAhead() {
 	if x.enter(x.session.ctx, "", 0) != nil {
 		return
 	}
-	if _, err := x.ready(x.session.ctx, satellite.Invocation{}); err != nil {
+	if _, err := x.ready(x.session.ctx, satellite.Invocation{}, 0); err != nil {
 		x.session.host.logger.Warn("start ahead of need failed", "extension", x.name, "session", x.session.id, "failed", string(KindOf(err)))
 		return
 	}

@@ -60,8 +60,9 @@ type Event struct {
 	// Timeout shortens that; zero is that. It counts from when the hook is called: a call of
 	// the same extension's tool comes before it. To miss it is no fault.
 	Timeout time.Duration
-	// Wait bounds the time in the queue, after which the error is of kind [Busy]. Zero is
-	// no bound but ctx.
+	// Wait bounds the time in the queue. A satellite that has to be started is then waited
+	// for as long as the answer, or Wait where that is longer. After either the error is of
+	// kind [Busy]. Zero bounds neither, but for ctx.
 	Wait time.Duration
 	// Report is that of [Call].
 	Report func(Report)
@@ -137,6 +138,15 @@ type allowed struct {
 	wait  time.Duration // in the queue; zero is no bound
 }
 
+// start is how long the start of a satellite is waited for: where the wait is bounded, as
+// long as the answer at least.
+func (a allowed) start() time.Duration {
+	if a.wait == 0 {
+		return 0
+	}
+	return max(a.wait, a.asked)
+}
+
 // invoke queues for the satellite and calls it.
 func (x *extension) invoke(ctx context.Context, call satellite.Invocation, given allowed, report func(Report)) (wire.Value, error) {
 	given.own = x.ceiling(given.own)
@@ -147,7 +157,7 @@ func (x *extension) invoke(ctx context.Context, call satellite.Invocation, given
 		if err := x.enter(ctx, call.Name, given.wait); err != nil {
 			return wire.Value{}, err
 		}
-		sat, err := x.ready(ctx, call)
+		sat, err := x.ready(ctx, call, given.start())
 		if err != nil {
 			return wire.Value{}, err
 		}
@@ -178,12 +188,16 @@ func (x *extension) ask(ctx context.Context, sat *satellite.Satellite, call sate
 	v, err := sat.Invoke(ctx, call)
 	invocation.End()
 	x.setAnswering(false)
-	if err == nil {
+	late := time.Since(began) >= left
+	if err == nil && (!late || call.Kind != wire.CallEvent) {
 		x.trace(call.Name, "", began)
 		return v, nil
 	}
+	if err == nil { // what a tool has done is done; a verdict that comes too late is none
+		err = &satellite.Error{Code: wire.CodeDeadline, Msg: "it answered when its time was over", Host: true}
+	}
 	fault := x.failed(call.Name, sat, err)
-	fault.late(ctx, time.Since(began) >= left)
+	fault.late(ctx, late)
 	if x.session.ctx.Err() != nil && fault.Kind == Gone {
 		fault.Msg, fault.Err = "the session was closed", ErrClosed
 	}

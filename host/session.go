@@ -147,13 +147,13 @@ func (s *Session) Begin(ctx context.Context, e Event) (answer json.RawMessage, b
 		return nil, false, nil
 	}
 	call := satellite.EventCall(eventSessionStart, []byte("{}"))
-	sat, err := x.ready(ctx, call)
-	if err != nil {
-		return nil, false, err
-	}
-	given := allowed{own: x.ceiling(cmp.Or(e.Limit, HookTimeout))}
+	given := allowed{own: x.ceiling(cmp.Or(e.Limit, HookTimeout)), wait: e.Wait}
 	if given.asked = given.own; e.Timeout > 0 {
 		given.asked = min(e.Timeout, given.own)
+	}
+	sat, err := x.ready(ctx, call, given.start())
+	if err != nil {
+		return nil, false, err
 	}
 	v, fault := x.ask(ctx, sat, call, given, e.Report)
 	x.leave()
