@@ -52,7 +52,6 @@ type extension struct {
 	mu        sync.Mutex
 	satellite *satellite.Satellite // nil where none is running
 	jail      jail.Report          // of the last that was started
-	answering bool
 	waiting   int
 	starts    int // launched satellites
 	strikes   int

@@ -184,10 +184,8 @@ func (x *extension) ask(ctx context.Context, sat *satellite.Satellite, call sate
 	call.Effects = func(ctx context.Context, c satellite.CapCall) wire.Result {
 		return invocation.Serve(ctx, c.Cap, c.Args)
 	}
-	x.setAnswering(true)
 	v, err := sat.Invoke(ctx, call)
 	invocation.End()
-	x.setAnswering(false)
 	late := time.Since(began) >= left
 	if err == nil && (!late || call.Kind != wire.CallEvent) {
 		x.trace(call.Name, "", began)
@@ -213,12 +211,6 @@ func (x *extension) ask(ctx context.Context, sat *satellite.Satellite, call sate
 	}
 	x.trace(call.Name, fault.Kind, began)
 	return wire.Value{}, fault
-}
-
-func (x *extension) setAnswering(answering bool) {
-	x.mu.Lock()
-	x.answering = answering
-	x.mu.Unlock()
 }
 
 // trace logs an invocation, without a word that came from outside.

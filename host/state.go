@@ -16,7 +16,7 @@ const (
 	StateUnstarted State = "unstarted"
 	// StateIdle: the satellite is there and nothing is asked of it.
 	StateIdle State = "idle"
-	// StateAnswering: an invocation is open.
+	// StateAnswering: an invocation is open, or about to be.
 	StateAnswering State = "answering"
 	// StateDestroyed: the satellite ended, and the next call starts another.
 	StateDestroyed State = "destroyed"
@@ -54,7 +54,7 @@ func (x *extension) status() Status {
 	switch {
 	case x.out:
 		s.State = StateOut
-	case x.satellite != nil && x.answering:
+	case x.satellite != nil && len(x.turn) > 0:
 		s.State = StateAnswering
 	case x.satellite != nil:
 		s.State = StateIdle
@@ -78,7 +78,7 @@ func (x *extension) ended(sat *satellite.Satellite, why string, strike bool) {
 	if x.session.ctx.Err() != nil {
 		why, strike = "the session was closed", false
 	}
-	x.satellite, x.answering, x.reason = nil, false, why
+	x.satellite, x.reason = nil, why
 	if strike {
 		x.strikes++
 	}

@@ -29,7 +29,7 @@ func TestBombsEndWithinTheirBound(t *testing.T) {
 		{"processor, by the deadline alone", "spin", Config{}, short, wire.CodeDeadline, ""},
 		{"output", "babble", Config{OutputCap: 4 << 10}, short, wire.CodeDeadline, ""},
 		{"frames", "flood", Config{}, long, wire.CodeProtocol, BoundFrames},
-		{"effects", "caps", Config{Effects: ReportOnly(func(string, string, []byte) {})}, short, wire.CodeDeadline, ""},
+		{"effects", "caps", Config{Effects: reportOnly(func(string, string, []byte) {})}, short, wire.CodeDeadline, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			other := launch(t, Config{})

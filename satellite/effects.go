@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/subtle"
 	"strconv"
-	"sync/atomic"
 	"time"
 
 	"github.com/loomext/loomext/internal/wire"
@@ -53,35 +52,6 @@ func Failed(code, msg string) wire.Result {
 
 func noEffects(_ context.Context, call CapCall) wire.Result {
 	return Failed(wire.CodeUnavailable, call.Cap+" is not served by this host")
-}
-
-// ReportOnly serves report.emit through a function and answers unavailable to
-// everything else. The data aliases a frame: it may be kept, not changed.
-func ReportOnly(emit func(name, contentType string, data []byte)) Effects {
-	var count atomic.Int64
-	return func(ctx context.Context, call CapCall) wire.Result {
-		if call.Cap != capReport {
-			return noEffects(ctx, call)
-		}
-		name, nameOK := text(call.Args, "name")
-		contentType, typeOK := text(call.Args, "content_type")
-		raw, _ := call.Args.Get("bytes")
-		data, dataOK := raw.AsBin()
-		if !nameOK || !typeOK || !dataOK {
-			return Failed(wire.CodeInvalidArgument, "report.emit takes name: str, content_type: str, bytes: bin")
-		}
-		emit(name, contentType, data)
-		id := "report-" + strconv.FormatInt(count.Add(1), 10)
-		return wire.Result{OK: true, Value: wire.Map(wire.Field{Key: "id", Value: wire.String(id)})}
-	}
-}
-
-func text(args wire.Value, key string) (string, bool) {
-	v, ok := args.Get(key)
-	if !ok {
-		return "", false
-	}
-	return v.AsString()
 }
 
 // effect is one open cap_call.

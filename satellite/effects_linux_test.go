@@ -231,7 +231,7 @@ func TestEffectEndsWithItsCall(t *testing.T) {
 func TestReportsKeepTheirOrderAndComeBeforeTheAnswer(t *testing.T) {
 	var mu sync.Mutex
 	var got []string
-	s := launch(t, Config{Effects: ReportOnly(func(name, contentType string, data []byte) {
+	s := launch(t, Config{Effects: reportOnly(func(name, contentType string, data []byte) {
 		mu.Lock()
 		defer mu.Unlock()
 		got = append(got, name+" "+contentType+" "+string(data))
@@ -272,10 +272,17 @@ func TestOutcomes(t *testing.T) {
 	if err != nil || len(out.Content) != 1 || out.Content[0].Type != BlockText || string(out.Content[0].Body) != `{"a":1}` || out.Terminate {
 		t.Errorf("%+v, %v", out, err)
 	}
-	if doc, err := s.Event(t.Context(), "echo", []byte(`{"x": [1.0]}`), 0); err != nil || string(doc) != `{"x": [1.0]}` {
+	event := func(document string) ([]byte, error) {
+		v, err := s.Invoke(t.Context(), EventCall("echo", []byte(document)))
+		if err != nil {
+			return nil, err
+		}
+		return Document(v)
+	}
+	if doc, err := event(`{"x": [1.0]}`); err != nil || string(doc) != `{"x": [1.0]}` {
 		t.Errorf("%s, %v", doc, err)
 	}
-	_, err = s.Event(t.Context(), "echo", []byte(`no json`), 0)
+	_, err = event(`no json`)
 	failed(t, err, wire.CodeProtocol, "JSON")
 	alive(t, s)
 

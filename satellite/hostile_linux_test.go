@@ -121,7 +121,7 @@ func TestFloods(t *testing.T) {
 		failed(t, err, wire.CodeGone, "MiB")
 	})
 	t.Run("effects, their answers unread", func(t *testing.T) {
-		s := launch(t, Config{Effects: ReportOnly(func(string, string, []byte) {})})
+		s := launch(t, Config{Effects: reportOnly(func(string, string, []byte) {})})
 		_, err := call(s, "caps", 300*time.Millisecond)
 		failed(t, err, wire.CodeDeadline, "")
 		gone(t, s)

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -164,4 +165,33 @@ func eventually(t testing.TB, what string, holds func() bool) {
 		}
 		time.Sleep(2 * time.Millisecond)
 	}
+}
+
+// reportOnly serves report.emit through a function and answers unavailable to
+// everything else. The data aliases a frame: it may be kept, not changed.
+func reportOnly(emit func(name, contentType string, data []byte)) Effects {
+	var count atomic.Int64
+	return func(ctx context.Context, call CapCall) wire.Result {
+		if call.Cap != capReport {
+			return noEffects(ctx, call)
+		}
+		name, nameOK := text(call.Args, "name")
+		contentType, typeOK := text(call.Args, "content_type")
+		raw, _ := call.Args.Get("bytes")
+		data, dataOK := raw.AsBin()
+		if !nameOK || !typeOK || !dataOK {
+			return Failed(wire.CodeInvalidArgument, "report.emit takes name: str, content_type: str, bytes: bin")
+		}
+		emit(name, contentType, data)
+		id := "report-" + strconv.FormatInt(count.Add(1), 10)
+		return wire.Result{OK: true, Value: wire.Map(wire.Field{Key: "id", Value: wire.String(id)})}
+	}
+}
+
+func text(args wire.Value, key string) (string, bool) {
+	v, ok := args.Get(key)
+	if !ok {
+		return "", false
+	}
+	return v.AsString()
 }

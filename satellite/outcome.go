@@ -56,17 +56,6 @@ func (s *Satellite) Tool(ctx context.Context, name string, args []byte, strand s
 	return Outcome(v)
 }
 
-// Event is Invoke of an [EventCall], with the document read.
-func (s *Satellite) Event(ctx context.Context, name string, document []byte, deadline time.Duration) ([]byte, error) {
-	call := EventCall(name, document)
-	call.Deadline = deadline
-	v, err := s.Invoke(ctx, call)
-	if err != nil {
-		return nil, err
-	}
-	return Document(v)
-}
-
 // Document is what a hook answered, checked to be JSON.
 func Document(v wire.Value) ([]byte, error) {
 	answer, ok := v.AsText()
