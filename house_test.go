@@ -22,6 +22,7 @@ var rooms = []struct {
 	may  []string
 }{
 	{"internal/wire", nil},
+	{"internal/livetest", nil},
 	{"prelude", []string{"internal/wire"}},
 	{"internal/tomlfile", nil},
 	{"escape", nil},

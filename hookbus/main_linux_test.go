@@ -21,6 +21,7 @@ import (
 	"github.com/loomext/loomext/hookbus"
 	"github.com/loomext/loomext/host"
 	"github.com/loomext/loomext/install"
+	"github.com/loomext/loomext/internal/livetest"
 	"github.com/loomext/loomext/jail"
 	"github.com/loomext/loomext/vet"
 )
@@ -54,7 +55,7 @@ func run(m *testing.M) (code int) {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer removeReadOnly(dir)
+	defer livetest.RemoveAll(dir)
 	home, rogue = filepath.Join(dir, "home"), filepath.Join(dir, "rogue")
 	if err := installAll(dir); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -109,16 +110,6 @@ func installAll(dir string) error {
 		}
 	}
 	return nil
-}
-
-func removeReadOnly(dir string) {
-	_ = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err == nil && d.IsDir() {
-			_ = os.Chmod(path, 0o700)
-		}
-		return nil
-	})
-	_ = os.RemoveAll(dir)
 }
 
 // open is a session on extensions by name that ends with the test.
@@ -253,17 +244,6 @@ func flush(t testing.TB, b *hookbus.Bus) {
 	defer stop()
 	if err := b.Flush(ctx); err != nil {
 		t.Fatal(err)
-	}
-}
-
-func eventually(t testing.TB, what string, holds func() bool) {
-	t.Helper()
-	end := time.Now().Add(20 * time.Second)
-	for !holds() {
-		if time.Now().After(end) {
-			t.Fatalf("never: %s", what)
-		}
-		time.Sleep(2 * time.Millisecond)
 	}
 }
 

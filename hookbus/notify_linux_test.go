@@ -13,6 +13,7 @@ import (
 
 	"github.com/loomext/loomext/hookbus"
 	"github.com/loomext/loomext/host"
+	"github.com/loomext/loomext/internal/livetest"
 )
 
 func TestNotificationsComeInOrder(t *testing.T) {
@@ -83,12 +84,12 @@ func TestASlowNotificationHoldsUpItsOwnExtensionAlone(t *testing.T) {
 	b, s := on(t, hookbus.Options{Deadline: map[string]time.Duration{"agent_end": 300 * time.Millisecond}}, "alpha", "beta", "gamma")
 	b.ToolCall(t.Context(), hookbus.Call{})
 	b.AgentEnd("gamma:hold")
-	eventually(t, "gamma answers", func() bool { return state(t, s, "gamma").State == host.StateAnswering })
+	livetest.Eventually(t, "gamma answers", func() bool { return state(t, s, "gamma").State == host.StateAnswering })
 	if v := b.ToolCall(t.Context(), hookbus.Call{}); !v.Allowed {
 		t.Errorf("%+v", v)
 	}
 	b.AgentEnd("alpha:spin")
-	eventually(t, "alpha answers", func() bool { return state(t, s, "alpha").State == host.StateAnswering })
+	livetest.Eventually(t, "alpha answers", func() bool { return state(t, s, "alpha").State == host.StateAnswering })
 	if v := b.ToolCall(t.Context(), hookbus.Call{}); !v.Allowed {
 		t.Errorf("a gate was held up for longer than a notification's deadline: %+v", v)
 	}
@@ -113,7 +114,7 @@ func TestAWaitingQuestionGoesBeforeWaitingNotifications(t *testing.T) {
 			t.Errorf("%d notifications went before a question", told)
 		}
 	})
-	eventually(t, "the question waits", func() bool { return state(t, s, "alpha").Waiting == 1 })
+	livetest.Eventually(t, "the question waits", func() bool { return state(t, s, "alpha").Waiting == 1 })
 	release()
 	asked.Wait()
 	flush(t, b)
@@ -143,7 +144,7 @@ func TestAStormBesideAGate(t *testing.T) {
 			t.Errorf("%+v", v)
 		}
 	}
-	eventually(t, "some are dropped", func() bool { return of(t, b, "alpha", "usage").Dropped > 0 })
+	livetest.Eventually(t, "some are dropped", func() bool { return of(t, b, "alpha", "usage").Dropped > 0 })
 	close(stop)
 	storm.Wait()
 	flush(t, b)

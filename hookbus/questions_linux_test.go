@@ -15,6 +15,7 @@ import (
 	"github.com/loomext/loomext/config"
 	"github.com/loomext/loomext/hookbus"
 	"github.com/loomext/loomext/host"
+	"github.com/loomext/loomext/internal/livetest"
 )
 
 func TestLoadOrder(t *testing.T) {
@@ -332,7 +333,7 @@ func TestAGateIsAskedBehindItsOwnTool(t *testing.T) {
 			t.Errorf("%+v", v)
 		}
 	})
-	eventually(t, "the gate waits", func() bool { return state(t, s, "alpha").Waiting == 1 })
+	livetest.Eventually(t, "the gate waits", func() bool { return state(t, s, "alpha").Waiting == 1 })
 	release()
 	asked.Wait()
 	if st := state(t, s, "alpha"); st.Strikes != 0 || st.State != host.StateIdle {
@@ -368,7 +369,7 @@ func TestQuestionsAreAskedInParallel(t *testing.T) {
 	defer cancel()
 	var asked sync.WaitGroup
 	asked.Go(func() { b.ToolCall(ctx, hookbus.Call{OpID: "all:hold"}) })
-	eventually(t, "both answer", func() bool {
+	livetest.Eventually(t, "both answer", func() bool {
 		return state(t, s, "alpha").State == host.StateAnswering && state(t, s, "beta").State == host.StateAnswering
 	})
 	cancel()

@@ -16,6 +16,7 @@ import (
 	"github.com/loomext/loomext/config"
 	"github.com/loomext/loomext/hookbus"
 	"github.com/loomext/loomext/host"
+	"github.com/loomext/loomext/internal/livetest"
 )
 
 // leaverVariable makes this test's program a harness that fires an event in a session on
@@ -88,7 +89,7 @@ func TestSnapshotSaysHowThingsStand(t *testing.T) {
 	blocked.OpID = "alpha:block:no"
 	b.ToolCall(t.Context(), call)
 	b.ToolCall(t.Context(), blocked)
-	eventually(t, "a snapshot of what goes on", func() bool { return len(snapshots(t, home)) == 1 })
+	livetest.Eventually(t, "a snapshot of what goes on", func() bool { return len(snapshots(t, home)) == 1 })
 	if s := snapshots(t, home)[0]; s.State != hookbus.Running || s.PID != os.Getpid() || s.Session != "first" || s.Program == "" {
 		t.Errorf("%+v", s)
 	}
@@ -170,7 +171,7 @@ func TestSnapshotsAreSwept(t *testing.T) {
 	}
 	running := over(t, session(t, home, "running"), hookbus.Options{})
 	running.ToolCall(t.Context(), call)
-	eventually(t, "a snapshot", func() bool { return len(snapshots(t, home)) == 1 })
+	livetest.Eventually(t, "a snapshot", func() bool { return len(snapshots(t, home)) == 1 })
 	week := time.Now().Add(-8 * 24 * time.Hour)
 	left := func(name string, at time.Time) {
 		t.Helper()

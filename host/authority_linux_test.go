@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/loomext/loomext/host"
+	"github.com/loomext/loomext/internal/livetest"
 	"github.com/loomext/loomext/internal/wire"
 )
 
@@ -100,7 +101,7 @@ func TestTheLogHasWhatASatelliteSaid(t *testing.T) {
 	_, err := s.Call(t.Context(), do(t, "die", "text", "remember me"))
 	fails(t, err, host.Crashed, "remember me")
 	path := filepath.Join(home, "logs", "probe.log")
-	eventually(t, "the log has it", func() bool {
+	livetest.Eventually(t, "the log has it", func() bool {
 		text, _ := os.ReadFile(path)
 		return bytes.Contains(text, []byte("panic: remember me")) && bytes.Contains(text, []byte("ended: crashed"))
 	})

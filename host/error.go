@@ -121,9 +121,6 @@ func indented(text string) string {
 // timerSlack is how long after its deadline a context may end.
 const timerSlack = 100 * time.Millisecond
 
-// outputTail is how much of a satellite's output an error carries.
-const outputTail = 4 << 10
-
 // failed is what a satellite's error is to the caller.
 func (x *extension) failed(target string, sat *satellite.Satellite, err error) *Error {
 	e := &Error{Extension: x.name, Target: target, Err: err}
@@ -138,7 +135,7 @@ func (x *extension) failed(target string, sat *satellite.Satellite, err error) *
 		e.Msg, e.Output, _ = strings.Cut(fault.Msg, "\n")
 	}
 	if e.Output == "" && (e.Kind == Crashed || e.Kind == Deadline || e.Kind == Protocol) {
-		e.Output = tail(sat.Output())
+		e.Output = sat.Tail()
 	}
 	return e
 }
@@ -162,19 +159,6 @@ func (e *Error) late(ctx context.Context, over bool) {
 	case e.Kind == Deadline:
 		e.Err = context.DeadlineExceeded
 	}
-}
-
-// tail is the end of a satellite's output, in whole lines.
-func tail(output string) string {
-	output = strings.TrimRight(output, "\n")
-	if len(output) > outputTail {
-		output = output[len(output)-outputTail:]
-		if _, whole, found := strings.Cut(output, "\n"); found {
-			output = whole
-		}
-		output = "…\n" + output
-	}
-	return strings.ToValidUTF8(output, "\uFFFD")
 }
 
 // kindOf sorts the codes. One that is not listed is the extension's own.

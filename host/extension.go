@@ -283,8 +283,8 @@ func (x *extension) greet(sat *satellite.Satellite, restarts int) error {
 	if restarts > 0 {
 		document = fmt.Appendf(nil, `{"restarts": %d}`, restarts)
 	}
-	own := x.ceiling(cmp.Or(x.session.host.config.Hooks.Deadline[eventSessionStart], HookTimeout))
-	_, err := x.ask(x.session.ctx, sat, satellite.EventCall(eventSessionStart, document), allowed{own: own, asked: own}, nil)
+	given := x.allow(cmp.Or(x.session.host.config.Hooks.Deadline[eventSessionStart], HookTimeout), 0, 0)
+	_, err := x.ask(x.session.ctx, sat, satellite.EventCall(eventSessionStart, document), given, nil)
 	if err == nil {
 		return nil
 	}

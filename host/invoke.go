@@ -87,7 +87,7 @@ func (s *Session) Call(ctx context.Context, c Call) (Outcome, error) {
 			return Outcome{}, &Error{Kind: Arguments, Extension: x.name, Target: c.Tool, Code: wire.CodeBadArguments, Msg: "the arguments do not fit the schema", Faults: faults}
 		}
 	}
-	v, err := x.invoke(ctx, satellite.ToolCall(c.Tool, c.Args, c.Strand), allowed{own: own, asked: c.Timeout}, c.Report)
+	v, err := x.invoke(ctx, satellite.ToolCall(c.Tool, c.Args, c.Strand), x.allow(own, c.Timeout, 0), c.Report)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -115,7 +115,7 @@ func (s *Session) Fire(ctx context.Context, e Event) (json.RawMessage, error) {
 	if !json.Valid(e.Document) {
 		return nil, &Error{Kind: Arguments, Extension: x.name, Target: e.Name, Code: wire.CodeBadArguments, Msg: "the event's document is not JSON"}
 	}
-	v, err := x.invoke(ctx, satellite.EventCall(e.Name, e.Document), allowed{own: cmp.Or(e.Limit, HookTimeout), asked: e.Timeout, wait: e.Wait}, e.Report)
+	v, err := x.invoke(ctx, satellite.EventCall(e.Name, e.Document), x.allow(cmp.Or(e.Limit, HookTimeout), e.Timeout, e.Wait), e.Report)
 	if err != nil {
 		return nil, err
 	}
@@ -134,8 +134,18 @@ func unknown(name, target string) *Error {
 // allowed is the time that one invocation has.
 type allowed struct {
 	own   time.Duration // as approved
-	asked time.Duration // by the caller; zero is own
+	asked time.Duration // by the caller, at most own
 	wait  time.Duration // in the queue; zero is no bound
+}
+
+// allow is the time of an invocation under the operator's ceiling: what was approved, or
+// less where that is asked for.
+func (x *extension) allow(approved, asked, wait time.Duration) allowed {
+	own := x.ceiling(approved)
+	if asked <= 0 || asked > own {
+		asked = own
+	}
+	return allowed{own: own, asked: asked, wait: wait}
 }
 
 // start is how long the start of a satellite is waited for: where the wait is bounded, as
@@ -149,10 +159,6 @@ func (a allowed) start() time.Duration {
 
 // invoke queues for the satellite and calls it.
 func (x *extension) invoke(ctx context.Context, call satellite.Invocation, given allowed, report func(Report)) (wire.Value, error) {
-	given.own = x.ceiling(given.own)
-	if given.asked <= 0 || given.asked > given.own {
-		given.asked = given.own
-	}
 	for again := false; ; again = true {
 		if err := x.enter(ctx, call.Name, given.wait); err != nil {
 			return wire.Value{}, err

@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -18,6 +16,7 @@ import (
 	"github.com/loomext/loomext/config"
 	"github.com/loomext/loomext/host"
 	"github.com/loomext/loomext/install"
+	"github.com/loomext/loomext/internal/livetest"
 	"github.com/loomext/loomext/jail"
 	"github.com/loomext/loomext/vet"
 )
@@ -37,7 +36,7 @@ func run(m *testing.M) (code int) {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer removeReadOnly(dir)
+	defer livetest.RemoveAll(dir)
 	home = filepath.Join(dir, "home")
 	if err := installAll(dir); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -81,16 +80,6 @@ func installAll(dir string) error {
 	return nil
 }
 
-func removeReadOnly(dir string) {
-	_ = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err == nil && d.IsDir() {
-			_ = os.Chmod(path, 0o700)
-		}
-		return nil
-	})
-	_ = os.RemoveAll(dir)
-}
-
 // newHost is a host on the installed extensions that ends with the test.
 func newHost(t testing.TB, o host.Options) *host.Host {
 	t.Helper()
@@ -123,7 +112,7 @@ func open(t testing.TB, h *host.Host, o host.SessionOptions) *host.Session {
 		}
 		s.Close()
 		for _, pid := range pids {
-			if running(pid) {
+			if livetest.Running(pid) {
 				t.Errorf("process %d lives on", pid)
 			}
 		}
@@ -134,15 +123,6 @@ func open(t testing.TB, h *host.Host, o host.SessionOptions) *host.Session {
 func session(t testing.TB) *host.Session {
 	t.Helper()
 	return open(t, newHost(t, host.Options{}), host.SessionOptions{})
-}
-
-func running(pid int) bool {
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return false
-	}
-	_, after, _ := strings.Cut(string(stat), ") ")
-	return !strings.HasPrefix(after, "Z") && !strings.HasPrefix(after, "X")
 }
 
 // do calls the tool of an extension with what follows as its arguments, key and value by turns.
@@ -195,15 +175,4 @@ func status(t testing.TB, s *host.Session, name string) host.Status {
 	}
 	t.Fatalf("the session has no %s", name)
 	return host.Status{}
-}
-
-func eventually(t testing.TB, what string, holds func() bool) {
-	t.Helper()
-	end := time.Now().Add(20 * time.Second)
-	for !holds() {
-		if time.Now().After(end) {
-			t.Fatalf("never: %s", what)
-		}
-		time.Sleep(2 * time.Millisecond)
-	}
 }

@@ -147,10 +147,7 @@ func (s *Session) Begin(ctx context.Context, e Event) (answer json.RawMessage, b
 		return nil, false, nil
 	}
 	call := satellite.EventCall(eventSessionStart, []byte("{}"))
-	given := allowed{own: x.ceiling(cmp.Or(e.Limit, HookTimeout)), wait: e.Wait}
-	if given.asked = given.own; e.Timeout > 0 {
-		given.asked = min(e.Timeout, given.own)
-	}
+	given := x.allow(cmp.Or(e.Limit, HookTimeout), e.Timeout, e.Wait)
 	sat, err := x.ready(ctx, call, given.start())
 	if err != nil {
 		return nil, false, err

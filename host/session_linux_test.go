@@ -15,6 +15,7 @@ import (
 	"github.com/loomext/loomext/config"
 	"github.com/loomext/loomext/host"
 	"github.com/loomext/loomext/install"
+	"github.com/loomext/loomext/internal/livetest"
 )
 
 func TestAToolAnswers(t *testing.T) {
@@ -73,7 +74,7 @@ func TestARefusedExtensionIsAValueAndTheOthersGoOn(t *testing.T) {
 
 func TestOpeningAhead(t *testing.T) {
 	s := open(t, newHost(t, host.Options{}), host.SessionOptions{Ahead: true})
-	eventually(t, "both are there", func() bool {
+	livetest.Eventually(t, "both are there", func() bool {
 		return status(t, s, "probe").State == host.StateIdle && status(t, s, "twin").State == host.StateIdle
 	})
 	s.Start() // starts nothing twice
@@ -120,7 +121,7 @@ func TestSessionStartComesFirstAndTellsOfRestarts(t *testing.T) {
 func TestADeathBetweenCallsIsNotedAndTheNextCallStartsAnother(t *testing.T) {
 	s := session(t)
 	said(t, s, do(t, "dielater", "text", "behind your back"))
-	eventually(t, "the death is noted", func() bool { return status(t, s, "probe").State == host.StateDestroyed })
+	livetest.Eventually(t, "the death is noted", func() bool { return status(t, s, "probe").State == host.StateDestroyed })
 	st := status(t, s, "probe")
 	if st.Strikes != 1 || !strings.Contains(st.Reason, "gone") || st.PID != 0 {
 		t.Errorf("%+v", st)
@@ -286,9 +287,9 @@ func TestTimeInTheQueueIsNoFaultOfTheExtension(t *testing.T) {
 			t.Errorf("%q", got)
 		}
 	})
-	eventually(t, "the callers wait", func() bool { return status(t, s, "probe").Waiting == 2 })
+	livetest.Eventually(t, "the callers wait", func() bool { return status(t, s, "probe").Waiting == 2 })
 	giveUp()
-	eventually(t, "one is left", func() bool { return status(t, s, "probe").Waiting == 1 })
+	livetest.Eventually(t, "one is left", func() bool { return status(t, s, "probe").Waiting == 1 })
 	letGo()
 	<-release
 	first.Wait()
@@ -325,7 +326,7 @@ func TestCallersAreAnsweredInTheOrderTheyCame(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		eventually(t, "the next one waits", func() bool { return status(t, s, "probe").Waiting == i+1 })
+		livetest.Eventually(t, "the next one waits", func() bool { return status(t, s, "probe").Waiting == i+1 })
 	}
 	letGo()
 	all.Wait()
@@ -354,7 +355,7 @@ func TestClosingEndsCallsAndQueues(t *testing.T) {
 			t.Errorf("%v", e)
 		}
 	})
-	eventually(t, "one waits", func() bool { return status(t, s, "probe").Waiting == 1 })
+	livetest.Eventually(t, "one waits", func() bool { return status(t, s, "probe").Waiting == 1 })
 	s.Close()
 	all.Wait()
 	_, err := s.Call(t.Context(), do(t, "echo"))

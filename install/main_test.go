@@ -14,6 +14,7 @@ import (
 
 	"github.com/loomext/loomext/build"
 	"github.com/loomext/loomext/install"
+	"github.com/loomext/loomext/internal/livetest"
 	"github.com/loomext/loomext/jail"
 	"github.com/loomext/loomext/vet"
 )
@@ -46,7 +47,7 @@ func TestMain(m *testing.M) {
 			code = 1
 		}
 	}
-	removeReadOnly(dir)
+	livetest.RemoveAll(dir)
 	os.Exit(code)
 }
 
@@ -71,16 +72,6 @@ func options(src string) install.Options {
 		Source: src, Builder: builder(),
 		Preset: &install.Decision{All: true, How: "--yes"},
 	}
-}
-
-func removeReadOnly(dir string) {
-	_ = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err == nil && d.IsDir() {
-			_ = os.Chmod(path, 0o700)
-		}
-		return nil
-	})
-	_ = os.RemoveAll(dir)
 }
 
 // extension writes a source of one tool that answers the given word, under the given name.

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/loomext/loomext/internal/livetest"
 	"golang.org/x/sys/unix"
 )
 
@@ -73,7 +74,7 @@ func TestNobodyOutlivesTheHost(t *testing.T) {
 					t.Fatal(err, f)
 				}
 				pid, err := strconv.Atoi(f.Text)
-				if err != nil || !running(pid) {
+				if err != nil || !livetest.Running(pid) {
 					t.Fatalf("nothing runs: %v, %v", f, err)
 				}
 				if err := cmd.Process.Kill(); err != nil {
@@ -81,10 +82,10 @@ func TestNobodyOutlivesTheHost(t *testing.T) {
 				}
 				_ = cmd.Wait()
 				if f.Trial.Outside == "" && what != "without death signal" {
-					eventually(t, "its satellite is gone", func() bool { return !running(pid) })
+					livetest.Eventually(t, "its satellite is gone", func() bool { return !livetest.Running(pid) })
 					return
 				}
-				if !running(pid) {
+				if !livetest.Running(pid) {
 					t.Error("it was to outlive its host, and did not: the test shows nothing")
 				}
 				_ = unix.Kill(pid, unix.SIGKILL)

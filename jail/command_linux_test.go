@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/loomext/loomext/internal/livetest"
 	"golang.org/x/sys/unix"
 )
 
@@ -140,7 +141,7 @@ func TestKillEndsGrandchildren(t *testing.T) {
 			if exit := mustWait(t, c); !exit.Killed || exit.Signal != "SIGKILL" {
 				t.Errorf("%+v", exit)
 			}
-			eventually(t, "the family ends", func() bool { return len(relatives(t)) == 0 })
+			livetest.Eventually(t, "the family ends", func() bool { return len(relatives(t)) == 0 })
 			c.Kill() // of what is gone, does nothing
 		})
 	}
@@ -153,7 +154,7 @@ func TestWhatALeaderLeavesBehindIsKilled(t *testing.T) {
 	if exit := mustWait(t, c); !exit.OK() {
 		t.Errorf("%+v", exit)
 	}
-	eventually(t, "what it left ends", func() bool { return len(relatives(t)) == 0 })
+	livetest.Eventually(t, "what it left ends", func() bool { return len(relatives(t)) == 0 })
 }
 
 // A process that leaves the group and keeps the pipes open delays the end by a
@@ -172,12 +173,12 @@ func TestEscapedProcessDoesNotHoldTheEnd(t *testing.T) {
 				for _, pid := range relatives(t) {
 					_ = unix.Kill(pid, unix.SIGKILL)
 				}
-				eventually(t, "the escaped end", func() bool { return len(relatives(t)) == 0 })
+				livetest.Eventually(t, "the escaped end", func() bool { return len(relatives(t)) == 0 })
 			}()
 			c.Kill()
 			mustWait(t, c)
 			if profile == Build {
-				eventually(t, "all of it ends", func() bool { return len(relatives(t)) == 0 })
+				livetest.Eventually(t, "all of it ends", func() bool { return len(relatives(t)) == 0 })
 			} else if len(relatives(t)) == 0 {
 				t.Error("nothing escaped, so nothing was tested")
 			}
@@ -206,7 +207,7 @@ func TestHostsSuddenDeathEndsATree(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = host.Wait()
-	eventually(t, "the family ends", func() bool { return len(relatives(t)) == 0 })
+	livetest.Eventually(t, "the family ends", func() bool { return len(relatives(t)) == 0 })
 }
 
 func TestHostsSuddenDeathEndsTheProgram(t *testing.T) {
@@ -226,14 +227,14 @@ func TestHostsSuddenDeathEndsTheProgram(t *testing.T) {
 			t.Fatal(line)
 		}
 	}
-	if !running(pid) {
+	if !livetest.Running(pid) {
 		t.Fatal("the child is not there")
 	}
 	if err := host.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = host.Wait()
-	eventually(t, "the child ends", func() bool { return !running(pid) })
+	livetest.Eventually(t, "the child ends", func() bool { return !livetest.Running(pid) })
 }
 
 // A host with a terminal must not share it.
@@ -310,7 +311,7 @@ func TestStormLeavesNoTrace(t *testing.T) {
 	if after := descriptors(t); after > descriptorsBefore {
 		t.Errorf("%d descriptors, %d before", after, descriptorsBefore)
 	}
-	eventually(t, "the goroutines end", func() bool { return runtime.NumGoroutine() <= goroutinesBefore })
+	livetest.Eventually(t, "the goroutines end", func() bool { return runtime.NumGoroutine() <= goroutinesBefore })
 	// The runtime keeps a few idle threads for the four that launch; two hundred
 	// launches must not leave a thread each.
 	if after := threads(t); after > threadsBefore+10 {
@@ -398,7 +399,7 @@ func TestLimitIsNeverRaised(t *testing.T) {
 
 func TestProcessorTimeOfARunningCommand(t *testing.T) {
 	c := mustStart(t, Spec{Args: []string{"spin"}, Limits: Limits{CPU: time.Minute}})
-	eventually(t, "it has spun", func() bool { spent, known := c.CPU(); return known && spent > 50*time.Millisecond })
+	livetest.Eventually(t, "it has spun", func() bool { spent, known := c.CPU(); return known && spent > 50*time.Millisecond })
 	spent, _ := c.CPU()
 	c.Kill()
 	exit, err := c.Wait()

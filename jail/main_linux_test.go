@@ -11,10 +11,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
+	"github.com/loomext/loomext/internal/livetest"
 	"go.uber.org/goleak"
 )
 
@@ -158,16 +158,6 @@ func (p *printed) line(t *testing.T) string {
 	}
 }
 
-// running says whether a process exists and is not a zombie.
-func running(pid int) bool {
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return false
-	}
-	_, after, _ := strings.Cut(string(stat), ") ")
-	return !strings.HasPrefix(after, "Z") && !strings.HasPrefix(after, "X")
-}
-
 // relatives are the living processes that run the child program, by the host's
 // own numbers for them.
 func relatives(t *testing.T) []int {
@@ -181,22 +171,11 @@ func relatives(t *testing.T) []int {
 		if target, err := os.Readlink(link); err != nil || target != child {
 			continue
 		}
-		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(link))); err == nil && running(pid) {
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(link))); err == nil && livetest.Running(pid) {
 			pids = append(pids, pid)
 		}
 	}
 	return pids
-}
-
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	end := time.Now().Add(20 * time.Second)
-	for !holds() {
-		if time.Now().After(end) {
-			t.Fatalf("never: %s", what)
-		}
-		time.Sleep(2 * time.Millisecond)
-	}
 }
 
 // childImage is the child program, sealed.

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/loomext/loomext/internal/livetest"
 	"golang.org/x/sys/unix"
 )
 
@@ -229,7 +230,7 @@ func TestHostsSuddenDeathDuringALaunch(t *testing.T) {
 		_ = host.Process.Kill()
 		_ = host.Wait()
 	}
-	eventually(t, "all of the storm ends", func() bool { return len(withVariable(t, marker)) == 0 })
+	livetest.Eventually(t, "all of the storm ends", func() bool { return len(withVariable(t, marker)) == 0 })
 }
 
 // withVariable are the processes whose environment has a variable. What a launch

@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/loomext/loomext/internal/livetest"
 	"github.com/loomext/loomext/internal/wire"
 )
 
@@ -37,7 +38,7 @@ func TestFirstCallOfASatelliteStartedAhead(t *testing.T) {
 // read.
 func atRest(t testing.TB, s *Satellite) {
 	t.Helper()
-	eventually(t, "the keeper reads", func() bool { s.mu.Lock(); defer s.mu.Unlock(); return s.keeping })
+	livetest.Eventually(t, "the keeper reads", func() bool { s.mu.Lock(); defer s.mu.Unlock(); return s.keeping })
 }
 
 // The first call of a satellite that was started ahead of need, for comparison

@@ -88,10 +88,21 @@ func (s *Satellite) ending() jail.Exit {
 
 // lastWords are how the process ended and the tail of its output.
 func (s *Satellite) lastWords(exit jail.Exit) string {
-	text, most, tail := exit.String(), crashTail, s.command.Stderr()
+	text := exit.String()
+	if tail := s.Tail(); tail != "" {
+		text += "\n" + tail
+	}
+	return text
+}
+
+// Tail is the end of [Satellite.Output], in whole lines of valid UTF-8: of a trace the
+// stack that made the refused call. It is what the message of a crash has.
+func (s *Satellite) Tail() string {
+	most, tail := crashTail, s.command.Stderr()
 	if s.traced {
 		most, tail = traceTail, stackOfTrap(tail)
 	}
+	tail = strings.TrimRight(tail, "\n")
 	if len(tail) > most {
 		tail = tail[len(tail)-most:]
 		if _, whole, found := strings.Cut(tail, "\n"); found {
@@ -99,10 +110,7 @@ func (s *Satellite) lastWords(exit jail.Exit) string {
 		}
 		tail = "…\n" + tail
 	}
-	if tail = strings.TrimRight(tail, "\n"); tail != "" {
-		text += "\n" + strings.ToValidUTF8(tail, "\uFFFD")
-	}
-	return text
+	return strings.ToValidUTF8(tail, "\uFFFD")
 }
 
 // What the Go runtime says before it ends for want of a thread, and when the

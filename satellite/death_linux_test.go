@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/loomext/loomext/internal/livetest"
 	"github.com/loomext/loomext/internal/wire"
 	"github.com/loomext/loomext/jail"
 	"golang.org/x/sys/unix"
@@ -171,7 +172,7 @@ func TestKilledHostLeavesNothing(t *testing.T) {
 	if err := adoptive(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the children of tests before are gone", func() bool { return len(orphans(t)) == 0 })
+	livetest.Eventually(t, "the children of tests before are gone", func() bool { return len(orphans(t)) == 0 })
 	for _, tt := range []struct {
 		role  string
 		kills int
@@ -218,7 +219,7 @@ func killHost(t *testing.T, role string, after time.Duration) {
 	_ = host.Process.Kill()
 	killed := time.Now()
 	_ = host.Wait()
-	eventually(t, "every process is gone", func() bool { return len(orphans(t)) == 0 })
+	livetest.Eventually(t, "every process is gone", func() bool { return len(orphans(t)) == 0 })
 	if took := time.Since(killed); took > time.Second {
 		t.Errorf("the last process was gone after %v", took)
 	}
@@ -260,7 +261,7 @@ func TestStormOfLaunchesLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	launch(t, Config{}).Close()
-	eventually(t, "the children of tests before are gone", func() bool { return len(orphans(t)) == 0 })
+	livetest.Eventually(t, "the children of tests before are gone", func() bool { return len(orphans(t)) == 0 })
 	before := openFiles(t)
 	start := make(chan struct{})
 	var wg sync.WaitGroup

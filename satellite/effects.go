@@ -65,7 +65,8 @@ type effect struct {
 
 // asked judges a cap_call. False is the end of the satellite.
 func (s *Satellite) asked(id int64, c wire.CapCall, size int64) bool {
-	charge := size + valueMemory*values(c.Args)
+	below, _ := extent(c.Args) // the frame's size has their bytes
+	charge := size + valueMemory*(below-1)
 	left := wire.Left(c.DeadlineMS)
 	s.mu.Lock()
 	if s.fate != nil {
@@ -133,7 +134,8 @@ func (s *Satellite) perform(ctx context.Context, e *effect, call CapCall) {
 	defer s.running.Done()
 	result := e.result(ctx, call)
 	e.cancel()
-	size := weight(result.Value)
+	count, size := extent(result.Value)
+	size += valueMemory * count
 	s.mu.Lock()
 	delete(s.effects, e.id)
 	s.charged -= e.charge
@@ -204,32 +206,24 @@ func (s *Satellite) calledOff(id int64) {
 	}
 }
 
-// weight is about what a value holds in memory, in bytes.
-func weight(v wire.Value) int64 {
+// extent counts a value with all that is in it, and the bytes of its texts, keys and
+// data.
+func extent(v wire.Value) (values, bytes int64) {
 	text, _ := v.AsText()
 	data, _ := v.AsBin()
-	n := valueMemory + int64(len(text)+len(data))
+	values, bytes = 1, int64(len(text)+len(data))
+	add := func(inner wire.Value) {
+		n, size := extent(inner)
+		values, bytes = values+n, bytes+size
+	}
 	list, _ := v.AsList()
 	for i := range list {
-		n += weight(list[i])
+		add(list[i])
 	}
 	fields, _ := v.AsMap()
 	for i := range fields {
-		n += int64(len(fields[i].Key)) + weight(fields[i].Value)
+		bytes += int64(len(fields[i].Key))
+		add(fields[i].Value)
 	}
-	return n
-}
-
-// values counts the elements and entries below a value.
-func values(v wire.Value) int64 {
-	var n int64
-	list, _ := v.AsList()
-	for i := range list {
-		n += 1 + values(list[i])
-	}
-	fields, _ := v.AsMap()
-	for i := range fields {
-		n += 1 + values(fields[i].Value)
-	}
-	return n
+	return values, bytes
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/loomext/loomext/internal/livetest"
 	"github.com/loomext/loomext/internal/wire"
 )
 
@@ -37,7 +38,7 @@ func TestTokenIsJudgedFrameByFrame(t *testing.T) {
 	if _, err := call(s, "afterwards", 0); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "a call after the answer is refused", func() bool { return strings.Contains(s.Output(), wire.CodeUnauthorized) })
+	livetest.Eventually(t, "a call after the answer is refused", func() bool { return strings.Contains(s.Output(), wire.CodeUnauthorized) })
 	alive(t, s)
 	if n := served.Load(); n != 1 {
 		t.Errorf("%d effects were served, want the first alone", n)
@@ -132,7 +133,7 @@ func TestUnwantedResultIsNotSent(t *testing.T) {
 				<-ctx.Done()
 			case "release":
 				<-(<-wait).Done()
-				eventually(t, "the effect has returned", func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.effects) == 1 })
+				livetest.Eventually(t, "the effect has returned", func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.effects) == 1 })
 				time.Sleep(5 * time.Millisecond) // for a result that must not come
 			}
 			return wire.Result{OK: true}

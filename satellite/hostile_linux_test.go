@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/loomext/loomext/internal/livetest"
 	"github.com/loomext/loomext/internal/wire"
 )
 
@@ -105,7 +106,7 @@ func TestFloods(t *testing.T) {
 		if _, err := call(s, "stderr 5000", 0); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "the flood was kept in part", func() bool { return strings.Contains(s.Output(), "left out") })
+		livetest.Eventually(t, "the flood was kept in part", func() bool { return strings.Contains(s.Output(), "left out") })
 		if n := len(s.Output()); n > 5<<10 {
 			t.Errorf("%d bytes kept", n)
 		}

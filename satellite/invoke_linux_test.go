@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/loomext/loomext/internal/livetest"
 	"github.com/loomext/loomext/internal/wire"
 	"github.com/loomext/loomext/jail"
 )
@@ -222,7 +223,7 @@ func TestSatelliteThatDoesNotRead(t *testing.T) {
 			_, err := s.Invoke(context.Background(), Invocation{Kind: wire.CallTool, Name: "echo", Args: big, Deadline: time.Hour})
 			failed(t, err, wire.CodeCancelled, "closed")
 		})
-		eventually(t, "the call is open", func() bool { s.mu.Lock(); defer s.mu.Unlock(); return s.call.id == 2 })
+		livetest.Eventually(t, "the call is open", func() bool { s.mu.Lock(); defer s.mu.Unlock(); return s.call.id == 2 })
 		s.Close()
 		wg.Wait()
 	})
@@ -263,7 +264,7 @@ func TestCloseDuringACall(t *testing.T) {
 		_, err := call(s, "hold", time.Hour)
 		failed(t, err, wire.CodeCancelled, "closed")
 	})
-	eventually(t, "the effect is open", func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.effects) == 1 })
+	livetest.Eventually(t, "the effect is open", func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.effects) == 1 })
 	s.Close()
 	wg.Wait()
 }
@@ -366,17 +367,17 @@ func TestCallInterruptsTheKeeper(t *testing.T) {
 	s := launch(t, Config{})
 	kept := func() bool { s.mu.Lock(); defer s.mu.Unlock(); return s.keeping }
 	for range 3 {
-		eventually(t, "the keeper reads", kept)
+		livetest.Eventually(t, "the keeper reads", kept)
 		alive(t, s)
 	}
 	if _, err := call(s, "halfway", 0); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the keeper reads", kept)
+	livetest.Eventually(t, "the keeper reads", kept)
 	if got := said(t, s, "rest"); got != "rested" {
 		t.Errorf("%q", got)
 	}
-	eventually(t, "the keeper reads", kept)
+	livetest.Eventually(t, "the keeper reads", kept)
 }
 
 func TestAllocationsOfACall(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/loomext/loomext/internal/livetest"
 	"github.com/loomext/loomext/internal/wire"
 	"github.com/loomext/loomext/jail"
 	"go.uber.org/goleak"
@@ -87,7 +88,7 @@ func launch(t *testing.T, c Config) *Satellite {
 	}
 	t.Cleanup(func() {
 		s.Close()
-		if running(s.PID()) {
+		if livetest.Running(s.PID()) {
 			t.Errorf("process %d lives on", s.PID())
 		}
 		if n := len(s.effects); n != 0 || s.charged != 0 {
@@ -140,31 +141,11 @@ func alive(t *testing.T, s *Satellite) {
 func gone(t *testing.T, s *Satellite) {
 	t.Helper()
 	<-s.Done()
-	if running(s.PID()) {
+	if livetest.Running(s.PID()) {
 		t.Errorf("process %d lives on", s.PID())
 	}
 	_, err := call(s, "echo", 0)
 	failed(t, err, wire.CodeGone, "")
-}
-
-func running(pid int) bool {
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return false
-	}
-	_, after, _ := strings.Cut(string(stat), ") ")
-	return !strings.HasPrefix(after, "Z") && !strings.HasPrefix(after, "X")
-}
-
-func eventually(t testing.TB, what string, holds func() bool) {
-	t.Helper()
-	end := time.Now().Add(20 * time.Second)
-	for !holds() {
-		if time.Now().After(end) {
-			t.Fatalf("never: %s", what)
-		}
-		time.Sleep(2 * time.Millisecond)
-	}
 }
 
 // reportOnly serves report.emit through a function and answers unavailable to

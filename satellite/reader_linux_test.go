@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/loomext/loomext/internal/livetest"
 	"github.com/loomext/loomext/internal/wire"
 	"github.com/loomext/loomext/jail"
 )
@@ -67,7 +68,7 @@ func TestIdleDeathTellsItsCauseToTheNextCall(t *testing.T) {
 	}
 	kill(t, s)
 	var err error
-	eventually(t, "a call fails", func() bool { _, err = call(s, "echo", 0); return err != nil })
+	livetest.Eventually(t, "a call fails", func() bool { _, err = call(s, "echo", 0); return err != nil })
 	// Where the death falls into a call, that call crashes.
 	if e, ok := err.(*Error); ok && e.Code == wire.CodeCrashed {
 		_, err = call(s, "echo", 0)
@@ -105,7 +106,7 @@ func TestBothStreamsAreKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "to standard output\nto standard error\nto standard output again\n"
-	eventually(t, "the output has come", func() bool { return len(s.Output()) >= len(want) })
+	livetest.Eventually(t, "the output has come", func() bool { return len(s.Output()) >= len(want) })
 	if got := s.Output(); got != want {
 		t.Errorf("%q", got)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"github.com/loomext/loomext/internal/livetest"
 	"os"
 	"os/exec"
 	"slices"
@@ -78,7 +79,7 @@ func TestDoctorWhereUserNamespacesAreForbidden(t *testing.T) {
 
 func TestSignalEndsADoctor(t *testing.T) {
 	cache := t.TempDir() // a cold one, so that there is a build to interrupt
-	t.Cleanup(func() { removeReadOnly(cache) })
+	t.Cleanup(func() { livetest.RemoveAll(cache) })
 	w := newWorld(t, cache)
 	var stdout, stderr watched
 	cmd := w.command("doctor")

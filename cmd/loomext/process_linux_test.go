@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/loomext/loomext/internal/livetest"
 	"golang.org/x/sys/unix"
 )
 
@@ -41,7 +42,7 @@ func newWorld(t *testing.T, cache string) world {
 	if err := os.CopyFS(w.ext, os.DirFS("testdata/ext")); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { removeReadOnly(w.home) })
+	t.Cleanup(func() { livetest.RemoveAll(w.home) })
 	w.env = append(os.Environ(), "LOOM_HOME="+w.home, "XDG_CACHE_HOME="+cache, "TERM=xterm", "NO_COLOR=")
 	return w
 }
@@ -304,7 +305,7 @@ func TestAReaderWhoIsLateDoesNotHoldUpACall(t *testing.T) {
 
 func TestSignalDuringABuildLeavesNothing(t *testing.T) {
 	cache := t.TempDir() // a cold one, so that there is a build to interrupt
-	t.Cleanup(func() { removeReadOnly(cache) })
+	t.Cleanup(func() { livetest.RemoveAll(cache) })
 	w := newWorld(t, cache)
 	var stderr watched
 	cmd := w.command("install", filepath.Join(w.ext, "demo"), "--yes")

@@ -19,6 +19,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
 
+	"github.com/loomext/loomext/internal/livetest"
 	"github.com/loomext/loomext/jail"
 )
 
@@ -43,24 +44,13 @@ func (l leakChecked) Run() int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer removeReadOnly(sharedCache)
+	defer livetest.RemoveAll(sharedCache)
 	status := l.m.Run()
 	if err := goleak.Find(); err != nil && status == 0 {
 		fmt.Fprintln(os.Stderr, err)
 		status = 1
 	}
 	return status
-}
-
-// removeReadOnly removes a tree that may hold directories without write permission.
-func removeReadOnly(dir string) {
-	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() {
-			_ = os.Chmod(path, 0o700)
-		}
-		return nil
-	})
-	_ = os.RemoveAll(dir)
 }
 
 func TestScript(t *testing.T) {

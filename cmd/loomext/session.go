@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"slices"
 
 	"github.com/loomext/loomext/escape"
@@ -53,7 +52,7 @@ func (c *cli) inSession(ctx context.Context, installed *install.Installed, invok
 		var path string
 		if r.ID != "" {
 			path, _ = h.Artifacts().Path(r.ID) // it was put there just now
-			u.artifacts = append(u.artifacts, callArtifact{ID: r.ID, Name: r.Name, ContentType: r.ContentType, Size: len(r.Data), Path: filepath.Clean(path)})
+			u.artifacts = append(u.artifacts, callArtifact{ID: r.ID, Name: r.Name, ContentType: r.ContentType, Size: len(r.Data), Path: path})
 		}
 		reports.show(r, path)
 	}
