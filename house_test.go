@@ -40,6 +40,7 @@ var rooms = []struct {
 	{"satellite", []string{"internal/wire", "jail"}},
 	{"install", []string{"internal/wire", "jail", "manifest", "source", "schema", "vendorize", "gen", "vet", "build", "satellite"}},
 	{"config", []string{"internal/tomlfile"}},
+	{"record", []string{"internal/wire"}},
 	{"broker", []string{"internal/wire", "manifest", "egress", "jail", "config"}},
 	{"host", []string{"internal/wire", "jail", "manifest", "satellite", "install", "config", "broker"}},
 	{"hookbus", []string{"host"}},

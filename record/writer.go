@@ -1,0 +1,361 @@
+package record
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/loomext/loomext/internal/wire"
+)
+
+const (
+	// flushBytes is how many bytes of lines wait at most to be written.
+	flushBytes = 64 << 10
+	// flushEvery is how long a line waits at most, so that a host that is killed during a long invocation has left what
+	// led up to it.
+	flushEvery = 100 * time.Millisecond
+)
+
+// Writer appends to one record. Its methods, and those of what it gives, may be called from many goroutines.
+type Writer struct {
+	path  string
+	blobs blobs
+	stop  chan struct{}
+	done  chan struct{}
+
+	mu   sync.Mutex
+	file *os.File
+	buf  []byte // whole lines
+	err  error  // the first that was met; nothing is written after it
+}
+
+// Error is a record that cannot be written or read.
+type Error struct {
+	Path string
+	Line int // of the record, from 1; 0 where it is about the whole
+	Err  error
+}
+
+// Error has the place, the cause and, in the cause, what to do.
+func (e *Error) Error() string {
+	at := e.Path
+	if e.Line > 0 {
+		at += ":" + strconv.Itoa(e.Line)
+	}
+	return "record: " + at + ": " + e.Err.Error()
+}
+
+// Unwrap is the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Open opens a record to append to, and makes it, for the owner alone, where there is none. A file that is there must be a
+// record, or empty.
+func Open(path string) (*Writer, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, &Error{Path: path, Err: err}
+	}
+	w := &Writer{path: path, blobs: blobsOf(path), file: file, stop: make(chan struct{}), done: make(chan struct{})}
+	if err := w.resume(); err != nil {
+		_ = file.Close()
+		return nil, &Error{Path: path, Err: err}
+	}
+	go w.tick()
+	return w, nil
+}
+
+// resume looks at what is there, and ends a line that was cut off.
+func (w *Writer) resume() error {
+	info, err := w.file.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return errors.New("it is no regular file; name another")
+	}
+	if info.Size() == 0 {
+		return nil
+	}
+	var first [64]byte
+	n, err := w.file.ReadAt(first[:], 0)
+	if err != nil && err != io.EOF {
+		return err
+	}
+	if !isRecord(first[:n]) {
+		return errors.New("the file is there and is no record; name another, or one that loomext wrote")
+	}
+	var last [1]byte
+	if _, err := w.file.ReadAt(last[:], info.Size()-1); err != nil {
+		return err
+	}
+	if last[0] != '\n' {
+		w.buf = append(w.buf, '\n')
+	}
+	return nil
+}
+
+// tick writes what waits, as long as the writer is open.
+func (w *Writer) tick() {
+	defer close(w.done)
+	ticker := time.NewTicker(flushEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			w.mu.Lock()
+			w.flush()
+			w.mu.Unlock()
+		case <-w.stop:
+			return
+		}
+	}
+}
+
+// flush writes the lines that wait. The lock is held.
+func (w *Writer) flush() {
+	if w.err != nil || len(w.buf) == 0 {
+		return
+	}
+	if _, err := w.file.Write(w.buf); err != nil {
+		w.fail(err)
+	}
+	w.buf = w.buf[:0]
+	if cap(w.buf) > 4*flushBytes {
+		w.buf = nil
+	}
+}
+
+func (w *Writer) fail(err error) {
+	w.err = &Error{Path: w.path, Err: fmt.Errorf("it cannot be written any further: %w", err)}
+}
+
+// Err is why the record is not written any further, or nil.
+func (w *Writer) Err() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err
+}
+
+// Close writes what waits and closes the file. Sessions that are still open are cut off.
+func (w *Writer) Close() error {
+	w.mu.Lock()
+	if w.file == nil {
+		w.mu.Unlock()
+		return nil
+	}
+	w.flush()
+	err := w.err
+	if closed := w.file.Close(); err == nil && closed != nil {
+		err = &Error{Path: w.path, Err: closed}
+	}
+	w.file = nil
+	if w.err == nil {
+		w.err = &Error{Path: w.path, Err: os.ErrClosed}
+	}
+	w.mu.Unlock()
+	close(w.stop)
+	<-w.done
+	return err
+}
+
+// line appends one line. The lock is held while add runs.
+func (w *Writer) line(kind, session string, add func(l *line), flush bool) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err != nil {
+		return w.err
+	}
+	l := line{encoder{dst: w.buf, keep: w.blobs.put}}
+	l.dst = append(l.dst, `{"t":"`...)
+	l.dst = append(l.dst, kind...)
+	l.dst = append(l.dst, '"')
+	l.str("session", session)
+	add(&l)
+	l.dst = append(l.dst, "}\n"...)
+	if l.err != nil { // the line names a body that is not there
+		w.fail(l.err)
+		return w.err
+	}
+	w.buf = l.dst
+	if flush || len(w.buf) >= flushBytes {
+		w.flush()
+	}
+	return w.err
+}
+
+// line is a line that is being written: keys after the first.
+type line struct{ encoder }
+
+func (l *line) key(key string) {
+	l.dst = append(l.dst, `,"`...)
+	l.dst = append(l.dst, key...)
+	l.dst = append(l.dst, `":`...)
+}
+
+func (l *line) str(key, value string) {
+	l.key(key)
+	l.dst = appendText(l.dst, value)
+}
+
+func (l *line) int(key string, n int64) {
+	l.key(key)
+	l.dst = strconv.AppendInt(l.dst, n, 10)
+}
+
+func (l *line) bool(key string, b bool) {
+	l.key(key)
+	l.dst = strconv.AppendBool(l.dst, b)
+}
+
+func (l *line) now(key string) {
+	l.key(key)
+	l.dst = append(l.dst, '"')
+	l.dst = time.Now().UTC().AppendFormat(l.dst, time.RFC3339Nano)
+	l.dst = append(l.dst, '"')
+}
+
+// body writes a value and how much it holds.
+func (l *line) body(key, size string, v Value) {
+	l.key(key)
+	l.bytes = 0
+	l.value(v.wire)
+	l.int(size, l.bytes)
+}
+
+func (l *line) fault(f wire.Fault) {
+	l.str("code", f.Code)
+	l.str("msg", f.Msg)
+}
+
+// Session is one session in a record.
+type Session struct {
+	writer *Writer
+	id     string
+
+	mu    sync.Mutex
+	known []Extension
+	calls int64
+}
+
+// Session begins one. The id is the session's; version is that of the loomext that writes.
+func (w *Writer) Session(id, version string) (*Session, error) {
+	return &Session{writer: w, id: id}, w.line(lineSession, id, func(l *line) {
+		l.int("format", Format)
+		l.now("at")
+		l.str("loomext", version)
+	}, true)
+}
+
+// End ends the session.
+func (s *Session) End() error {
+	return s.writer.line(lineEnd, s.id, func(l *line) { l.now("at") }, true)
+}
+
+// extension writes what an extension is, once for each that it was.
+func (s *Session) extension(x Extension) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if slices.ContainsFunc(s.known, func(k Extension) bool {
+		return k.Name == x.Name && k.ArtifactDigest == x.ArtifactDigest && k.Fingerprint == x.Fingerprint
+	}) {
+		return nil
+	}
+	text, err := json.Marshal(x)
+	if err != nil {
+		return err
+	}
+	err = s.writer.line(lineExtension, s.id, func(l *line) {
+		l.key("extension")
+		l.dst = append(l.dst, text...)
+	}, false)
+	if err == nil {
+		s.known = append(s.known, x)
+	}
+	return err
+}
+
+// Call is an invocation that is open in a record.
+type Call struct {
+	session *Session
+	n       int64
+	began   time.Time
+
+	mu      sync.Mutex
+	effects int64
+	ended   bool
+}
+
+// Begin begins an invocation. Its error says that it must not be made.
+func (s *Session) Begin(x Extension, i Invocation) (*Call, error) {
+	if err := s.extension(x); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	s.calls++
+	c := &Call{session: s, n: s.calls, began: time.Now()}
+	s.mu.Unlock()
+	return c, s.writer.line(lineCall, s.id, func(l *line) {
+		l.int("call", c.n)
+		l.now("at")
+		l.str("extension", i.Extension)
+		l.str("kind", i.Kind)
+		l.str("name", i.Name)
+		l.int("deadline_ms", i.Deadline.Milliseconds())
+		l.body("args", "bytes", i.Args)
+	}, false)
+}
+
+// Effect notes an effect of the invocation, and does nothing once it has ended. An effect that cannot be noted is told to
+// those who come after: it has been done.
+func (c *Call) Effect(e Effect) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ended {
+		return
+	}
+	c.effects++
+	_ = c.session.writer.line(lineEffect, c.session.id, func(l *line) {
+		l.int("call", c.n)
+		l.int("effect", c.effects)
+		l.str("cap", e.Cap)
+		l.int("began_ns", int64(e.Began))
+		l.int("took_ns", int64(e.Took))
+		l.body("args", "bytes", e.Args)
+		l.bool("ok", e.OK)
+		if e.OK {
+			l.body("value", "value_bytes", e.Value)
+		} else {
+			l.fault(e.Fault)
+		}
+	}, false)
+}
+
+// Since is how long ago the invocation began.
+func (c *Call) Since() time.Duration { return time.Since(c.began) }
+
+// End notes the answer. When it returns, the lines of the invocation are in the file, or the error says why not.
+func (c *Call) End(a Answer) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ended {
+		return nil
+	}
+	c.ended = true
+	return c.session.writer.line(lineAnswer, c.session.id, func(l *line) {
+		l.int("call", c.n)
+		l.int("took_ns", int64(a.Took))
+		l.bool("ok", a.OK)
+		if a.OK {
+			l.body("value", "bytes", a.Value)
+			return
+		}
+		l.str("failed", a.Failed)
+		l.fault(a.Fault)
+	}, true)
+}
