@@ -3,8 +3,10 @@
 // a directory beside it.
 //
 //	w, err := record.Open("audit.jsonl")
-//	call, err := w.Session("s1").Begin(record.Invocation{…})
-//	call.Effect(record.Effect{…})
+//	s, err := w.Session("s1", version)
+//	call, err := s.Begin(extension, record.Invocation{…})
+//	effect := call.Effect("kv.get", args)
+//	effect.End(result)
 //	call.End(record.Answer{…})
 //
 // A line has a type in "t":

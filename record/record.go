@@ -39,7 +39,7 @@ type Invocation struct {
 	Deadline  time.Duration
 }
 
-// Effect is one effect and what it was answered.
+// Effect is one effect that was read, and what it was answered.
 type Effect struct {
 	Cap   string // by its wire name
 	Args  Value
@@ -52,7 +52,7 @@ type Effect struct {
 
 // Answer is the end of an invocation.
 type Answer struct {
-	Took  time.Duration
+	Took  time.Duration // where it was read
 	OK    bool
 	Value Value // where OK, as it came over the wire
 	// Failed is the kind of failure in the host's words, where it is not OK: "refused", "crashed", "deadline" and others.
@@ -89,7 +89,12 @@ func (v Value) JSON() json.RawMessage {
 	if v.text != nil {
 		return v.text
 	}
-	e := encoder{keep: func([]byte) (string, error) { return "", nil }}
-	e.value(v.wire)
+	return Whole(v.wire)
+}
+
+// Whole is a value as a line would have it, with every text and all bytes in place.
+func Whole(v wire.Value) json.RawMessage {
+	var e encoder
+	e.value(v)
 	return e.dst
 }

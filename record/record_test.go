@@ -22,9 +22,9 @@ func toolCall(args string) Invocation {
 		Args: Of(wire.Map(wire.Field{Key: "args", Value: wire.String(args)}, wire.Field{Key: "strand", Value: wire.String("")}))}
 }
 
-func kvGet(key string) Effect {
-	return Effect{Cap: "kv.get", Args: Of(wire.Map(wire.Field{Key: "key", Value: wire.String(key)})), OK: true,
-		Value: Of(wire.Map(wire.Field{Key: "found", Value: wire.Bool(false)}))}
+// kvGet records an effect whole.
+func kvGet(c *Call, key string) {
+	c.Effect("kv.get", Of(wire.Map(wire.Field{Key: "key", Value: wire.String(key)}))).End(wire.Result{OK: true, Value: wire.Map(wire.Field{Key: "found", Value: wire.Bool(false)})})
 }
 
 // must fails the test where something could not be recorded.
@@ -45,15 +45,17 @@ func write(t *testing.T, path string) {
 	s := must[*Session](t)(w.Session("s1", "v1"))
 	first := must[*Call](t)(s.Begin(units, toolCall(`{"a": 1}`)))
 	second := must[*Call](t)(s.Begin(units, toolCall(strings.Repeat("long ", InlineMax))))
-	first.Effect(kvGet("k"))
-	first.Effect(Effect{Cap: "net.request", Args: Of(wire.Map()), Fault: wire.Fault{Code: "denied", Msg: "no"}, Took: 3})
+	kvGet(first, "k")
+	first.Effect("net.request", Of(wire.Map())).End(wire.Result{Fault: wire.Fault{Code: "denied", Msg: "no"}})
+	hanging := first.Effect("proc.run", Of(wire.Map()))
 	if err := second.End(Answer{Failed: "refused", Fault: wire.Fault{Code: "refused", Msg: "why"}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := first.End(Answer{OK: true, Value: Of(wire.Bin(make([]byte, 2*InlineMax))), Took: 7}); err != nil {
+	if err := first.End(Answer{OK: true, Value: Of(wire.Bin(make([]byte, 2*InlineMax)))}); err != nil {
 		t.Fatal(err)
 	}
-	first.Effect(kvGet("late"))
+	hanging.End(wire.Result{OK: true})
+	kvGet(first, "late")
 	must[*Call](t)(s.Begin(units, toolCall(`{}`)))
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
@@ -93,11 +95,14 @@ func TestRecordIsReadAsItWasWritten(t *testing.T) {
 	if s, _ := text.AsString(); s != strings.Repeat("long ", InlineMax) {
 		t.Errorf("the long body has %d bytes", len(s))
 	}
-	if first.Call != 1 || len(first.Effects) != 2 || !first.Answer.OK || first.Answer.Took != 7 || first.Deadline != 20*time.Second || first.As.Version != "1.0.0" {
+	if first.Call != 1 || len(first.Effects) != 3 || !first.Answer.OK || first.Answer.Took <= 0 || first.Deadline != 20*time.Second || first.As.Version != "1.0.0" {
 		t.Errorf("first: %+v", first)
 	}
-	if e := first.Effects[1]; e.OK || e.Fault.Code != "denied" || e.Took != 3 {
+	if e := first.Effects[1]; e.OK || e.Fault.Code != "denied" || e.Took <= 0 {
 		t.Errorf("effect: %+v", e)
+	}
+	if e := first.Effects[2]; e.Cap != "proc.run" || e.OK || e.Fault.Code != wire.CodeCancelled {
+		t.Errorf("effect that had not ended: %+v", e)
 	}
 	if open.Answered || open.Call != 3 {
 		t.Errorf("open: %+v", open)
@@ -268,7 +273,7 @@ func TestManyWriteAtOnce(t *testing.T) {
 				}
 				var effects sync.WaitGroup
 				for range 3 {
-					effects.Go(func() { c.Effect(kvGet(strings.Repeat("k", 2*InlineMax))) })
+					effects.Go(func() { kvGet(c, strings.Repeat("k", 2*InlineMax)) })
 				}
 				effects.Wait()
 				if err := c.End(Answer{OK: true}); err != nil {
@@ -301,7 +306,7 @@ func FuzzRead(f *testing.F) {
 	}
 	s, _ := w.Session("s", "v")
 	c, _ := s.Begin(units, toolCall(`{}`))
-	c.Effect(kvGet("k"))
+	kvGet(c, "k")
 	_ = c.End(Answer{OK: true})
 	_ = w.Close()
 	text, err := os.ReadFile(seed)
@@ -341,7 +346,7 @@ func BenchmarkCallWithOneEffect(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	call, effect := toolCall(strings.Repeat("x", 1024)), kvGet("key")
+	call := toolCall(strings.Repeat("x", 1024))
 	answer := Answer{OK: true, Value: Of(wire.Map(wire.Field{Key: "text", Value: wire.String(strings.Repeat("y", 1024))}))}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -349,7 +354,7 @@ func BenchmarkCallWithOneEffect(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		c.Effect(effect)
+		kvGet(c, "key")
 		if err := c.End(answer); err != nil {
 			b.Fatal(err)
 		}

@@ -33,7 +33,7 @@ type spill func(body []byte) (digest string, err error)
 // encoder appends values as JSON.
 type encoder struct {
 	dst   []byte
-	keep  spill
+	keep  spill // nil keeps everything in the line
 	bytes int64 // of all texts and bytes together
 	err   error
 }
@@ -83,7 +83,8 @@ func (e *encoder) float(f float64) {
 
 func (e *encoder) text(text []byte) {
 	e.bytes += int64(len(text))
-	if len(text) > InlineMax && e.blob(text, "str") {
+	if len(text) > InlineMax && e.keep != nil {
+		e.blob(text, "str")
 		return
 	}
 	e.dst = appendText(e.dst, text)
@@ -91,7 +92,8 @@ func (e *encoder) text(text []byte) {
 
 func (e *encoder) bin(b []byte) {
 	e.bytes += int64(len(b))
-	if len(b) > InlineMax && e.blob(b, "bin") {
+	if len(b) > InlineMax && e.keep != nil {
+		e.blob(b, "bin")
 		return
 	}
 	e.dst = append(e.dst, `{"`+keyBytes+`":"`...)
@@ -101,11 +103,11 @@ func (e *encoder) bin(b []byte) {
 
 // blob writes a reference to a body that is kept beside the record. Where it cannot be kept, the record has failed, and
 // what stands in the line no longer matters.
-func (e *encoder) blob(body []byte, kind string) bool {
+func (e *encoder) blob(body []byte, kind string) {
 	digest, err := e.keep(body)
 	if err != nil {
 		e.err = err
-		return true
+		return
 	}
 	e.dst = append(e.dst, `{"`+keyBlob+`":"`...)
 	e.dst = append(e.dst, digest...)
@@ -114,7 +116,6 @@ func (e *encoder) blob(body []byte, kind string) bool {
 	e.dst = append(e.dst, `,"type":"`...)
 	e.dst = append(e.dst, kind...)
 	e.dst = append(e.dst, `"}`...)
-	return true
 }
 
 func (e *encoder) list(list []wire.Value) {

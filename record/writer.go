@@ -288,6 +288,7 @@ type Call struct {
 
 	mu      sync.Mutex
 	effects int64
+	pending []*Pending
 	ended   bool
 }
 
@@ -311,33 +312,60 @@ func (s *Session) Begin(x Extension, i Invocation) (*Call, error) {
 	}, false)
 }
 
-// Effect notes an effect of the invocation, and does nothing once it has ended. An effect that cannot be noted is told to
-// those who come after: it has been done.
-func (c *Call) Effect(e Effect) {
+// Pending is an effect that has begun.
+type Pending struct {
+	call  *Call
+	cap   string
+	args  Value
+	began time.Duration
+}
+
+// Effect notes that an effect begins, by its wire name. The arguments must stay as they are until it has ended, or the
+// invocation has.
+func (c *Call) Effect(capability string, args Value) *Pending {
+	p := &Pending{call: c, cap: capability, args: args, began: time.Since(c.began)}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.ended {
+		c.pending = append(c.pending, p)
+	}
+	return p
+}
+
+// End notes what the effect was answered, and does nothing once its invocation has ended: that has noted it. A result that
+// cannot be noted is told to those who come after, for the effect has been had.
+func (p *Pending) End(r wire.Result) {
+	c := p.call
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ended {
 		return
 	}
+	c.pending = slices.DeleteFunc(c.pending, func(other *Pending) bool { return other == p })
+	c.effect(p, r)
+}
+
+// unended is what an effect was answered that had no answer when its invocation ended.
+var unended = wire.Result{Fault: wire.Fault{Code: wire.CodeCancelled, Msg: "the invocation ended before the effect did; it may have been had"}}
+
+// effect writes the line of an effect. The lock is held.
+func (c *Call) effect(p *Pending, r wire.Result) {
 	c.effects++
 	_ = c.session.writer.line(lineEffect, c.session.id, func(l *line) {
 		l.int("call", c.n)
 		l.int("effect", c.effects)
-		l.str("cap", e.Cap)
-		l.int("began_ns", int64(e.Began))
-		l.int("took_ns", int64(e.Took))
-		l.body("args", "bytes", e.Args)
-		l.bool("ok", e.OK)
-		if e.OK {
-			l.body("value", "value_bytes", e.Value)
+		l.str("cap", p.cap)
+		l.int("began_ns", int64(p.began))
+		l.int("took_ns", int64(time.Since(c.began)-p.began))
+		l.body("args", "bytes", p.args)
+		l.bool("ok", r.OK)
+		if r.OK {
+			l.body("value", "value_bytes", Of(r.Value))
 		} else {
-			l.fault(e.Fault)
+			l.fault(r.Fault)
 		}
 	}, false)
 }
-
-// Since is how long ago the invocation began.
-func (c *Call) Since() time.Duration { return time.Since(c.began) }
 
 // End notes the answer. When it returns, the lines of the invocation are in the file, or the error says why not.
 func (c *Call) End(a Answer) error {
@@ -347,9 +375,13 @@ func (c *Call) End(a Answer) error {
 		return nil
 	}
 	c.ended = true
+	for _, p := range c.pending {
+		c.effect(p, unended)
+	}
+	c.pending = nil
 	return c.session.writer.line(lineAnswer, c.session.id, func(l *line) {
 		l.int("call", c.n)
-		l.int("took_ns", int64(a.Took))
+		l.int("took_ns", int64(time.Since(c.began)))
 		l.bool("ok", a.OK)
 		if a.OK {
 			l.body("value", "bytes", a.Value)
