@@ -43,8 +43,10 @@ var rooms = []struct {
 	{"record", []string{"internal/wire"}},
 	{"broker", []string{"internal/wire", "manifest", "egress", "jail", "config"}},
 	{"host", []string{"internal/wire", "jail", "manifest", "satellite", "install", "config", "broker"}},
+	{"replay", []string{"internal/wire", "jail", "satellite", "install", "record"}},
 	{"hookbus", []string{"host"}},
-	{"cmd/loomext", []string{"internal/wire", "escape", ".", "jail", "egress", "manifest", "source", "schema", "vendorize", "gen", "vet", "build", "satellite", "install", "config", "broker", "host", "hookbus"}},
+	{"bridge", []string{"internal/wire", "escape", "manifest", "satellite", "install", "broker", "host"}},
+	{"cmd/loomext", []string{"internal/wire", "escape", ".", "jail", "egress", "manifest", "source", "schema", "vendorize", "gen", "vet", "build", "satellite", "install", "config", "broker", "host", "hookbus", "record", "replay", "bridge"}},
 }
 
 // TestArrowsPointDown holds every import of every room against the list.

@@ -115,6 +115,8 @@ func measure(ctx context.Context, only string) ([]row, error) {
 		{"capability call of 1 KiB ÷ the same bytes over net.UnixConn, one core", effect},
 		{"go-plugin over gRPC, a call of 1 KiB ÷ tool call through a session, two cores", goPluginCall},
 		{"MCP over standard streams, a call of 1 KiB ÷ tool call through a session, two cores", mcpCall},
+		{"tool call of an MCP client over standard streams, 1 KiB, by a jailed satellite ÷ by the SDK's own server, two cores", mcpServed},
+		{"MCP server started to list of tools told, 50 extensions installed ÷ 1", mcpList},
 		{"brokered request to a TLS server, 1 KiB ÷ the same by net/http, connections kept, one core", request},
 		{"gate over five extensions of which two have the hook ÷ one event round trip, one core", gateOfTwo},
 		{"fold of three hooks over 2 MB of messages ÷ three in-process passes that decode and encode them, one core", foldOfThree},

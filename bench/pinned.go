@@ -23,6 +23,7 @@ var roles = map[string]func(context.Context, []string) (any, error){
 	roleSession:    found(takeSession),
 	roleEffect:     found(takeEffect),
 	rolePeer:       found(takePeer),
+	roleMCPServed:  found(takeMCPServed),
 	roleRequest:    found(takeRequest),
 	roleSessions:   found(takeSessions),
 	roleGate:       found(takeGate),

@@ -98,7 +98,7 @@ func originTerms() broker.Terms {
 
 // serve is one invocation that makes one request.
 func serve(ctx context.Context, scope *broker.Scope) error {
-	invocation := scope.Begin(nil)
+	invocation := scope.Begin(nil, nil)
 	defer invocation.End()
 	result := invocation.Serve(ctx, capRequest, requestArgs())
 	if !result.OK {

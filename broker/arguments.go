@@ -98,8 +98,30 @@ func (a *arguments) texts(name string) map[string]string {
 	return texts
 }
 
-// refused names everything that is wrong, arguments that nobody asked for included.
-func (a *arguments) refused() *refusal {
+// maps reads the first items of a list of maps, each as arguments of its own, and is how many the list has. What is
+// wrong with an item is named with its place.
+func (a *arguments) maps(name string, most int, item func(*arguments)) int {
+	v, _ := a.field(name, wire.TypeList)
+	list, _ := v.AsList()
+	for n, one := range list[:min(len(list), most)] {
+		place := name + "[" + strconv.Itoa(n) + "]"
+		fields, ok := one.AsMap()
+		if !ok {
+			a.fault(place + " is " + article(one.Type()) + "; want a map")
+			continue
+		}
+		inner := &arguments{fields: fields}
+		item(inner)
+		inner.strays()
+		for _, fault := range inner.faults {
+			a.fault(place + "." + fault)
+		}
+	}
+	return len(list)
+}
+
+// strays finds the arguments that nobody asked for, and those that come twice.
+func (a *arguments) strays() {
 	seen := make([]string, 0, len(a.asked))
 	for _, f := range a.fields {
 		switch {
@@ -112,6 +134,11 @@ func (a *arguments) refused() *refusal {
 			seen = append(seen, f.Key)
 		}
 	}
+}
+
+// refused names everything that is wrong, arguments that nobody asked for included.
+func (a *arguments) refused() *refusal {
+	a.strays()
 	if len(a.faults) == 0 {
 		return nil
 	}

@@ -26,7 +26,7 @@ func BenchmarkRequest(b *testing.B) {
 		s := broker.Open(terms(manifest.Net{}), "s")
 		args := request("GET", "/")
 		for b.Loop() {
-			if r := s.Begin(nil).Serve(context.Background(), "net.request", args); !r.OK {
+			if r := s.Begin(nil, nil).Serve(context.Background(), "net.request", args); !r.OK {
 				b.Fatal(r.Fault)
 			}
 		}
@@ -62,7 +62,7 @@ func BenchmarkServe(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer broker.Close()
-	i := broker.Open(Terms{Extension: "e", Requested: everything, Granted: everything}, "s").Begin(nil)
+	i := broker.Open(Terms{Extension: "e", Requested: everything, Granted: everything}, "s").Begin(nil, nil)
 	args := wire.Map(arg("key", wire.String("k")))
 	b.ReportAllocs()
 	for b.Loop() {

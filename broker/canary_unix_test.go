@@ -84,7 +84,7 @@ func TestASecretIsNeverSeen(t *testing.T) {
 			MaxResponseBytes: 4 << 10, RequestsPerCall: 100,
 			Secrets: []manifest.Secret{{Env: env, Host: host, Header: "X-Key", Format: "Bearer {}"}},
 		}), "s")
-		i := scope.Begin(nil)
+		i := scope.Begin(nil, nil)
 		for _, path := range paths {
 			r := fetch(i, path)
 			if works := env == "LOOMEXT_TEST_ENV" || env == "LOOMEXT_TEST_FILE" || env == "LOOMEXT_TEST_COMMAND"; r.OK != (works && path == "/") {
@@ -105,7 +105,7 @@ func TestASecretIsNeverSeen(t *testing.T) {
 		t.Error("no secret ever arrived")
 	}
 	for name := range maps.Keys(routes) {
-		seen(name, fmt.Sprintf("%+v", serve(b.Open(terms(manifest.Net{}), "s").Begin(nil), name)))
+		seen(name, fmt.Sprintf("%+v", serve(b.Open(terms(manifest.Net{}), "s").Begin(nil, nil), name)))
 	}
 	seen("the log", log.String())
 }

@@ -16,6 +16,7 @@
 //     ceilings of the invocation. The first that fails is the answer.
 //   - A ceiling is the smaller of what the manifest asks for and what the host has. Neither is raised by the other.
 //   - Two scopes share nothing but the host: not their scratch, not their counts.
+//   - What an extension asks of people, and what they answer, is read and bounded both ways: neither side is trusted.
 //   - A secret's value goes from its source into one request. No message, log or error has it or a place for it.
 //   - An effect ends soon after its context.
 package broker

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"github.com/loomext/loomext/broker/artifact"
+	"github.com/loomext/loomext/broker/workspace"
 	"github.com/loomext/loomext/egress"
 	"github.com/loomext/loomext/internal/wire"
 )
@@ -61,7 +63,17 @@ func words(cell string) []string {
 // example makes a value of a type as the page writes it.
 func example(t *testing.T, text string) wire.Value {
 	t.Helper()
+	inner, list := strings.CutPrefix(text, "[")
+	quoted, _, choice := strings.Cut(strings.TrimPrefix(text, `"`), `"`)
 	switch {
+	case list && strings.HasPrefix(inner, "{"):
+		return wire.List(wire.Map(fields(t, strings.TrimSuffix(inner, "…]"))...))
+	case list:
+		return wire.List(example(t, strings.TrimSuffix(inner, "…]")))
+	case choice:
+		return wire.String(quoted)
+	case text == "json":
+		return wire.String("{}")
 	case text == "str":
 		return wire.String("x")
 	case text == "int":
@@ -77,21 +89,28 @@ func example(t *testing.T, text string) wire.Value {
 	return wire.Value{}
 }
 
-// fields reads "{key: type, …}", where no type is a list.
+// fields reads "{key: type, …}". A list of maps is the last of its fields, if there is one.
 func fields(t *testing.T, text string) []wire.Field {
 	t.Helper()
+	text = strings.TrimSuffix(strings.TrimPrefix(text, "{"), "}")
 	var all []wire.Field
-	for part := range strings.SplitSeq(strings.Trim(text, "{}"), ", ") {
-		if key, kind, ok := strings.Cut(part, ": "); ok {
-			all = append(all, arg(key, example(t, kind)))
+	for text != "" {
+		key, kind, _ := strings.Cut(text, ": ")
+		text = ""
+		if !strings.HasPrefix(kind, "[{") {
+			kind, text, _ = strings.Cut(kind, ", ")
 		}
+		all = append(all, arg(key, example(t, kind)))
 	}
 	return all
 }
 
 // TestThePageOfTheProtocolIsWhatIsServed holds the table of capabilities in docs/wire.md to the routes.
 func TestThePageOfTheProtocolIsWhatIsServed(t *testing.T) {
-	i := open(t, Options{Artifacts: artifact.Open(t.TempDir())}, nil)
+	i := asking(t, answering)
+	i.scope.broker.artifacts = artifact.Open(t.TempDir())
+	var dir string
+	i.scope.terms.Workspace, dir = inWorkspace(t)
 	text := page(t, "wire.md")
 	found := map[string]bool{}
 	for _, row := range rows(text, "## Capabilities") {
@@ -115,6 +134,15 @@ func TestThePageOfTheProtocolIsWhatIsServed(t *testing.T) {
 			t.Errorf("the page says that %s is not served", name)
 		}
 		all := fields(t, args)
+		if last := len(all) - 1; last >= 0 && all[last].Value.Type() == wire.TypeList { // what stands in its items is exact as well
+			items, _ := all[last].Value.AsList()
+			inner, _ := items[0].AsMap()
+			for at, f := range inner {
+				without := append(slices.Clone(inner[:at]), inner[at+1:]...)
+				list := append(slices.Clone(all[:last]), arg(all[last].Key, wire.List(wire.Map(without...))))
+				refusedWith(t, serve(i, name, list...), wire.CodeInvalidArgument, all[last].Key+"[0]."+f.Key+" is missing; want ")
+			}
+		}
 		for at, f := range all {
 			without := append(slices.Clone(all[:at]), all[at+1:]...)
 			refusedWith(t, serve(i, name, without...), wire.CodeInvalidArgument, f.Key+" is missing; want ")
@@ -122,6 +150,7 @@ func TestThePageOfTheProtocolIsWhatIsServed(t *testing.T) {
 				t.Errorf("%s without %s: %s", name, f.Key, r.Fault.Msg)
 			}
 		}
+		there(t, dir, name)
 		switch r := serve(i, name, all...); {
 		case r.OK:
 			for _, want := range fields(t, value) {
@@ -144,9 +173,24 @@ func TestThePageOfTheProtocolIsWhatIsServed(t *testing.T) {
 	}
 }
 
+// there puts what a call needs where the page's example of a path leads: a directory for a list, a file else.
+func there(t *testing.T, dir, name string) {
+	t.Helper()
+	at := filepath.Join(dir, "x")
+	err := os.RemoveAll(at)
+	if name == "fs.list" {
+		err = errors.Join(err, os.Mkdir(at, 0o755))
+	} else {
+		err = errors.Join(err, os.WriteFile(at, []byte("x"), 0o644))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // unserved reports whether the page lists a name in its sentence of what is not served.
 func unserved(text, name string) bool {
-	before, _, ok := strings.Cut(text, " are not served today.")
+	before, _, ok := strings.Cut(text, " not served today.")
 	paragraph := before[strings.LastIndex(before, "\n\n")+1:]
 	return ok && slices.Contains(words(paragraph), name)
 }
@@ -267,6 +311,13 @@ func TestThePageForAuthorsHasEveryCapabilityAndBound(t *testing.T) {
 		fmt.Sprintf("A value has at most %d KiB,", maxValue>>10),
 		fmt.Sprintf("at most %s keys, and keys and values have at most %d MiB together", thousands(maxKeys), maxScratch>>20),
 		fmt.Sprintf("at most %s at once (`too_large`)", thousands(maxRandom)),
+		fmt.Sprintf("has at most %d MiB, else `too_large`", workspace.MaxFile>>20),
+		fmt.Sprintf("more than %s entries is `too_large`", thousands(workspace.MaxEntries)),
+		fmt.Sprintf("An edit makes 1 to %d replacements", workspace.MaxEdits),
+		fmt.Sprintf("asks at most %d times, and at most %d requests at once, else `policy`", maxAsks, maxAskRequests),
+		fmt.Sprintf("has at most %d bytes", maxAskKey),
+		fmt.Sprintf("has at most %d KiB as JSON, else `too_large`", maxAskParams>>10),
+		fmt.Sprintf("have at most %d MiB", maxAskAnswers>>20),
 	} {
 		if !strings.Contains(text, bound) {
 			t.Errorf("the page does not say %q", bound)
@@ -281,6 +332,11 @@ func TestTheCommentsOfThePreludeHaveTheBounds(t *testing.T) {
 			fmt.Sprintf("A key has 1 to %d bytes and is UTF-8; a value has at most %d KiB.", maxKey, maxValue>>10),
 			fmt.Sprintf("There are at most %s keys, and keys and values have at most %d MiB together.", thousands(maxKeys), maxScratch>>20),
 		},
+		"ask/ask.go": {
+			fmt.Sprintf("digits and underscores, at most %d bytes.", maxAskKey),
+			fmt.Sprintf("It asks at most %d times, at most %d requests at once, and what one request holds has at most %d KiB as JSON.", maxAsks, maxAskRequests, maxAskParams>>10),
+		},
+		"fs/fs.go":     {fmt.Sprintf("of at most %d MiB.", workspace.MaxFile>>20), fmt.Sprintf("at most %s entries", thousands(workspace.MaxEntries)), fmt.Sprintf("at most %d replacements", workspace.MaxEdits)},
 		"rand/rand.go": {fmt.Sprintf("One call gives at most %s bytes.", thousands(maxRandom))},
 		"net/net.go": {
 			fmt.Sprintf("than one frame carries, %d MiB;", maxFramed>>20),

@@ -27,7 +27,15 @@ func FuzzServe(f *testing.F) {
 	seed("report.emit", emission("partial", "text/plain", "x")...)
 	seed("report.emit", emission("chart", "image/png", "x")...)
 	seed("net.request", arg("method", wire.String("GET")), arg("url", wire.String("https://example.com")), arg("headers", wire.Map(arg("A", wire.String("b")))), arg("body", wire.Bin(nil)))
+	for _, one := range []wire.Value{
+		question("k", AskUser, `{"message":"?","requestedSchema":{}}`), question("k", AskModel, `{"messages":[{"role":"user","text":"?"}],"max_tokens":1}`), question("k", AskRoots, "{}"),
+	} {
+		seed("ask.input", arg("requests", wire.List(one)))
+	}
 	seed("fs.read", arg("path", wire.String("a")))
+	seed("fs.list", arg("path", wire.String(".")))
+	seed("fs.write", arg("path", wire.String("a/../b")), arg("contents", wire.String("x")))
+	seed("fs.edit", arg("path", wire.String("a")), arg("edits", wire.List(edit("x", "y"))))
 	seed("no.such", arg("list", wire.List(wire.Nil(), wire.Float(1), wire.Bool(true))))
 
 	b, err := New(Options{})
@@ -35,16 +43,18 @@ func FuzzServe(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Cleanup(b.Close)
-	s := b.Open(Terms{Extension: "e", Requested: everything, Granted: everything}, "s") // and no [net]
+	w, _ := inWorkspace(f)
+	s := b.Open(Terms{Extension: "e", Requested: everything, Granted: everything, Workspace: w}, "s") // and no [net]
 	codes := []string{
 		wire.CodeUnknownCapability, wire.CodeUnavailable, wire.CodeInvalidArgument, wire.CodeTooLarge, wire.CodePolicy, wire.CodeNetworkOff,
+		wire.CodeNotFound, wire.CodePermissionDenied, wire.CodeWrongKind, wire.CodeStaleContent,
 	}
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		frame, err := wire.Decode(payload, wire.Host)
 		if err != nil || frame.Kind != wire.KindCapCall {
 			return
 		}
-		r := s.Begin(nil).Serve(context.Background(), frame.Cap.Cap, frame.Cap.Args)
+		r := s.Begin(nil, answering).Serve(context.Background(), frame.Cap.Cap, frame.Cap.Args)
 		if !r.OK && !slices.Contains(codes, r.Fault.Code) {
 			t.Errorf("%s: %v", frame.Cap.Cap, r.Fault)
 		}

@@ -16,18 +16,20 @@ import (
 type Invocation struct {
 	scope    *Scope
 	emit     func(Report)
+	asker    Asker        // nil: nobody can be asked
 	requests atomic.Int64 // to the network, redirects included
 	reports  reports
+	asks     asks
 	ended    atomic.Bool
 }
 
 // Begin opens an invocation. What it reports goes to emit, which may be nil: in order, on the goroutine that calls
-// Serve, which it must not block.
-func (s *Scope) Begin(emit func(Report)) *Invocation {
+// Serve, which it must not block. What it asks goes to asker, which may be nil: nobody can be asked then.
+func (s *Scope) Begin(emit func(Report), asker Asker) *Invocation {
 	if emit == nil {
 		emit = func(Report) {}
 	}
-	return &Invocation{scope: s, emit: emit}
+	return &Invocation{scope: s, emit: emit, asker: asker}
 }
 
 // End closes the invocation: what is served after it is unauthorized. It does not wait for what is being served, which
@@ -87,6 +89,8 @@ func answered() *refusal {
 func denied(msg string) *refusal { return &refusal{wire.CodeDenied, msg} }
 
 func policy(msg string) *refusal { return &refusal{wire.CodePolicy, msg} }
+
+func unavailable(msg string) *refusal { return &refusal{wire.CodeUnavailable, msg} }
 
 // over is the refusal of a call whose context has ended.
 func over(ctx context.Context, capability string) *refusal {

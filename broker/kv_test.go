@@ -28,14 +28,14 @@ func TestScratchLivesAsLongAsItsScope(t *testing.T) {
 	b := newBroker(t, Options{})
 	terms := Terms{Extension: "e", Requested: []string{"kv"}, Granted: []string{"kv"}}
 	s := b.Open(terms, "s1")
-	first := s.Begin(nil)
+	first := s.Begin(nil, nil)
 	if _, found := get(t, first, "k"); found {
 		t.Error("a new scope has values")
 	}
 	done(t, set(first, "k", []byte("v")))
 	done(t, set(first, "empty", nil))
 	first.End()
-	second := s.Begin(nil)
+	second := s.Begin(nil, nil)
 	if v, found := get(t, second, "k"); v != "v" || !found {
 		t.Errorf("in the next invocation: %q, %v", v, found)
 	}
@@ -46,7 +46,7 @@ func TestScratchLivesAsLongAsItsScope(t *testing.T) {
 		"another session": b.Open(terms, "s2"), "the same session, opened again": b.Open(terms, "s1"),
 		"another extension": b.Open(Terms{Extension: "f", Requested: []string{"kv"}, Granted: []string{"kv"}}, "s1"),
 	} {
-		i := other.Begin(nil)
+		i := other.Begin(nil, nil)
 		if v, found := get(t, i, "k"); found {
 			t.Errorf("%s sees %q", name, v)
 		}

@@ -95,7 +95,7 @@ func TestARequestGoesOutAndItsResponseComesBack(t *testing.T) {
 		w.WriteHeader(http.StatusTeapot)
 		fmt.Fprintf(w, "%s %s %s %s", r.Method, r.URL.Path, r.Header.Get("X-Ask"), body)
 	})
-	i := newBroker(t, Options{Config: c}).Open(terms(manifest.Net{}), "s").Begin(nil)
+	i := newBroker(t, Options{Config: c}).Open(terms(manifest.Net{}), "s").Begin(nil, nil)
 	v := done(t, i.Serve(t.Context(), "net.request", wire.Map(
 		arg("method", wire.String("POST")), arg("url", wire.String("https://"+host+"/a/b")),
 		arg("headers", wire.Map(arg("X-Ask", wire.String("really")))), arg("body", wire.Bin([]byte("the body"))),
@@ -118,7 +118,7 @@ func TestARequestGoesOutAndItsResponseComesBack(t *testing.T) {
 }
 
 func TestWithoutTermsThereIsNoNetwork(t *testing.T) {
-	i := newBroker(t, Options{}).Open(Terms{Extension: "e", Requested: []string{"net"}, Granted: []string{"net"}}, "s").Begin(nil)
+	i := newBroker(t, Options{}).Open(Terms{Extension: "e", Requested: []string{"net"}, Granted: []string{"net"}}, "s").Begin(nil, nil)
 	refusedWith(t, fetch(i, "/"), wire.CodeNetworkOff, "without a [net] table")
 }
 
@@ -167,7 +167,7 @@ func TestRefusalsHaveTheirCodes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := arrived.Load()
-			i := b.Open(terms(c.net), "s").Begin(nil)
+			i := b.Open(terms(c.net), "s").Begin(nil, nil)
 			r := i.Serve(t.Context(), "net.request", wire.Map(
 				arg("method", wire.String(c.method)), arg("url", wire.String(c.url)), arg("headers", wire.Map()), arg("body", wire.Bin(nil))))
 			refusedWith(t, r, c.code, c.says)
@@ -187,14 +187,14 @@ func TestRequestsOfOneInvocationAreCountedWithTheirRedirects(t *testing.T) {
 		}
 	})
 	s := newBroker(t, Options{Config: c}).Open(terms(manifest.Net{RequestsPerCall: 3}), "s")
-	first := s.Begin(nil)
+	first := s.Begin(nil, nil)
 	done(t, fetch(first, "/from"))
 	refusedWith(t, fetch(first, "/from"), wire.CodePolicy, "its 3 requests")
 	refusedWith(t, fetch(first, "/"), wire.CodePolicy, "its 3 requests")
 	if n := arrived.Load(); n != 3 {
 		t.Errorf("%d requests arrived", n)
 	}
-	second := s.Begin(nil) // overlaps, and has its own
+	second := s.Begin(nil, nil) // overlaps, and has its own
 	done(t, fetch(second, "/from"))
 	done(t, fetch(second, "/"))
 	refusedWith(t, fetch(second, "/"), wire.CodePolicy, "its 3 requests")
@@ -204,7 +204,7 @@ func TestAResponseFitsOneFrame(t *testing.T) {
 	size := maxFramed
 	c, _ := origin(t, func(w http.ResponseWriter, _ *http.Request) { w.Write(make([]byte, size)) })
 	b := newBroker(t, Options{Config: c})
-	i := b.Open(terms(manifest.Net{MaxResponseBytes: 1 << 30}), "s").Begin(nil)
+	i := b.Open(terms(manifest.Net{MaxResponseBytes: 1 << 30}), "s").Begin(nil, nil)
 	v := done(t, fetch(i, "/"))
 	if frame, err := wire.AppendResult(nil, wire.KindCapResult, 1, wire.Result{OK: true, Value: v}); err != nil {
 		t.Error(err)
@@ -223,7 +223,7 @@ func TestACalledOffRequestEndsAtTheOrigin(t *testing.T) {
 		ended <- struct{}{}
 	})
 	b := newBroker(t, Options{Config: c})
-	i := b.Open(terms(manifest.Net{MaxResponseBytes: 15 << 20, RequestsPerCall: 100}), "s").Begin(nil)
+	i := b.Open(terms(manifest.Net{MaxResponseBytes: 15 << 20, RequestsPerCall: 100}), "s").Begin(nil, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	results := make(chan wire.Result)
 	get := func(ctx context.Context) { results <- i.Serve(ctx, "net.request", request("GET", "/")) }
@@ -262,7 +262,7 @@ func TestAFloodOfRequestsIsServedALaneEach(t *testing.T) {
 		io.WriteString(w, r.URL.Path)
 		now.Add(-1)
 	})
-	i := newBroker(t, Options{Config: c}).Open(terms(manifest.Net{RequestsPerCall: maxRequests}), "s").Begin(nil)
+	i := newBroker(t, Options{Config: c}).Open(terms(manifest.Net{RequestsPerCall: maxRequests}), "s").Begin(nil, nil)
 	var refused atomic.Int64
 	var wg sync.WaitGroup
 	for n := range maxRequests + 10 {

@@ -5,14 +5,18 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/loomext/loomext/broker/artifact"
+	"github.com/loomext/loomext/broker/workspace"
 	"github.com/loomext/loomext/internal/wire"
 	"github.com/loomext/loomext/manifest"
 	"github.com/loomext/loomext/prelude/cap"
+	"github.com/loomext/loomext/prelude/cap/ask"
 	"github.com/loomext/loomext/prelude/cap/captest"
 	"github.com/loomext/loomext/prelude/cap/clock"
 	"github.com/loomext/loomext/prelude/cap/fs"
@@ -47,7 +51,7 @@ func TestThePreludeSpeaksToTheBroker(t *testing.T) {
 	store := artifact.Open(t.TempDir())
 	terms := terms(manifest.Net{})
 	terms.Requested, terms.Granted = everything, everything
-	ctx := author(t, newBroker(t, Options{Config: c, Artifacts: store}).Open(terms, "s").Begin(nil))
+	ctx := author(t, newBroker(t, Options{Config: c, Artifacts: store}).Open(terms, "s").Begin(nil, answering))
 
 	response, err := capnet.Do(ctx, capnet.Request{Method: "POST", URL: "https://" + host + "/", Body: []byte("hello")})
 	if err != nil || response.Status != 200 || string(response.Body) != "hello" || response.Headers["X-Method"] != "POST" {
@@ -67,6 +71,12 @@ func TestThePreludeSpeaksToTheBroker(t *testing.T) {
 	}
 	if now, err := clock.Now(ctx); err != nil || time.Since(now).Abs() > time.Minute {
 		t.Errorf("clock: %v, %v", now, err)
+	}
+	responses, err := ask.All(ctx,
+		ask.Question{Key: "q", Message: "?"}, ask.Prompt{Key: "p", System: "s", Messages: []ask.Message{{Role: ask.RoleAssistant, Text: "t"}}, MaxTokens: 1}, ask.RootsRequest{Key: "r"},
+	)
+	if err != nil || responses[0].Reply.Action != ask.Accept || responses[1].Completion.Text != "said" || responses[2].Roots[0].URI != "file:///work" {
+		t.Errorf("ask: %+v, %v", responses, err)
 	}
 	if b, err := rand.Bytes(ctx, 16); err != nil || len(b) != 16 {
 		t.Errorf("rand: %x, %v", b, err)
@@ -97,11 +107,17 @@ func TestAuthorsBranchOnCodes(t *testing.T) {
 		}
 	})
 	b := newBroker(t, Options{Config: c})
-	s := func(t Terms) *Invocation { return b.Open(t, "s").Begin(nil) }
+	s := func(t Terms) *Invocation { return b.Open(t, "s").Begin(nil, nil) }
 	all := terms(manifest.Net{MaxResponseBytes: 4096})
 	all.Requested, all.Granted = everything, everything
 	offline := all
 	offline.Net = nil
+	working := all
+	var dir string
+	working.Workspace, dir = inWorkspace(t)
+	if err := os.WriteFile(filepath.Join(dir, "file"), []byte("text"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	over := s(all)
 	over.End()
 
@@ -110,6 +126,9 @@ func TestAuthorsBranchOnCodes(t *testing.T) {
 			_, err := capnet.Fetch(ctx, "https://"+host+path)
 			return err
 		}
+	}
+	reading := func(path string) func(context.Context) error {
+		return func(ctx context.Context) error { _, err := fs.Read(ctx, path); return err }
 	}
 	set := func(key string, size int) func(context.Context) error {
 		return func(ctx context.Context) error { return kv.Set(ctx, key, make([]byte, size)) }
@@ -127,9 +146,19 @@ func TestAuthorsBranchOnCodes(t *testing.T) {
 		call func(context.Context) error
 		code string
 	}{
-		"after the answer": {over, set("k", 1), cap.CodeUnauthorized},
-		"not granted":      {s(Terms{Extension: "e", Requested: everything}), set("k", 1), cap.CodeDenied},
-		"files":            {s(all), func(ctx context.Context) error { _, err := fs.Read(ctx, "a"); return err }, cap.CodeUnavailable},
+		"after the answer":      {over, set("k", 1), cap.CodeUnauthorized},
+		"not granted":           {s(Terms{Extension: "e", Requested: everything}), set("k", 1), cap.CodeDenied},
+		"no workspace":          {s(all), reading("file"), cap.CodeDenied},
+		"no file":               {s(working), reading("missing"), cap.CodeNotFound},
+		"a directory":           {s(working), reading("."), cap.CodeWrongKind},
+		"a path that cannot be": {s(working), reading("../file"), cap.CodeInvalidArgument},
+		"a protected file":      {s(working), func(ctx context.Context) error { return fs.Write(ctx, ".git/config", "") }, cap.CodePermissionDenied},
+		"another text": {s(working), func(ctx context.Context) error {
+			return fs.Edit(ctx, "file", []fs.Replacement{{Find: "other", ReplaceWith: "y"}})
+		}, cap.CodeStaleContent},
+		"a large file": {s(working), func(ctx context.Context) error {
+			return fs.Write(ctx, "file", strings.Repeat("x", workspace.MaxFile+1))
+		}, cap.CodeTooLarge},
 		"commands": {s(all), func(ctx context.Context) error {
 			_, err := proc.Run(ctx, proc.Command{Argv: []string{"go"}})
 			return err
@@ -138,9 +167,10 @@ func TestAuthorsBranchOnCodes(t *testing.T) {
 			_, err := report.Emit(ctx, "a", "text/plain", nil)
 			return err
 		}, cap.CodeUnavailable},
-		"an empty key":   {s(all), set("", 1), cap.CodeInvalidArgument},
-		"a long value":   {s(all), set("k", maxValue+1), cap.CodeTooLarge},
-		"more than fits": {s(all), set("k", wire.MaxFrame), cap.CodeTooLarge},
+		"a question to nobody": {s(all), func(ctx context.Context) error { _, err := ask.Roots(ctx, "r"); return err }, cap.CodeUnavailable},
+		"an empty key":         {s(all), set("", 1), cap.CodeInvalidArgument},
+		"a long value":         {s(all), set("k", maxValue+1), cap.CodeTooLarge},
+		"more than fits":       {s(all), set("k", wire.MaxFrame), cap.CodeTooLarge},
 		"a full scratch": {s(all), func(ctx context.Context) error {
 			for n := range maxKeys + 1 {
 				if err := kv.Set(ctx, strconv.Itoa(n), nil); err != nil {

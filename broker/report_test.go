@@ -34,7 +34,7 @@ func TestPartialsAreShownInOrderAndNotKept(t *testing.T) {
 			t.Errorf("shown %+v", r)
 		}
 		got = append(got, string(r.Data))
-	})
+	}, nil)
 	for n := range 3 {
 		if id := emit(t, i, "partial", "text/plain", fmt.Sprint(n)); id != fmt.Sprint("report-", n+1) {
 			t.Errorf("%d has the id %q", n, id)
@@ -46,7 +46,7 @@ func TestPartialsAreShownInOrderAndNotKept(t *testing.T) {
 	if _, err := os.Lstat(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("something was kept: %v", err)
 	}
-	if r := serve(b.Open(Terms{Extension: "e"}, "s").Begin(nil), "report.emit", emission("partial", "text/plain", "x")...); !r.OK {
+	if r := serve(b.Open(Terms{Extension: "e"}, "s").Begin(nil, nil), "report.emit", emission("partial", "text/plain", "x")...); !r.OK {
 		t.Errorf("with nobody to show it to: %v", r.Fault)
 	}
 }
@@ -119,7 +119,7 @@ func TestReportsOfOneInvocationAreBounded(t *testing.T) {
 	if shown != maxPartials+maxArtifacts {
 		t.Errorf("shown %d", shown)
 	}
-	next := i.scope.Begin(nil)
+	next := i.scope.Begin(nil, nil)
 	emit(t, next, "partial", "text/plain", "the next invocation has its own")
 	emit(t, next, "a", "text/plain", "x")
 	refusedWith(t, serve(next, "report.emit", emission("a", "text/plain", strings.Repeat("x", artifact.MaxData+1))...), wire.CodeTooLarge, "an artifact has 15728641 bytes")

@@ -3,6 +3,8 @@ package broker
 import (
 	"slices"
 
+	"github.com/loomext/loomext/broker/proc"
+	"github.com/loomext/loomext/broker/workspace"
 	"github.com/loomext/loomext/manifest"
 )
 
@@ -12,6 +14,11 @@ type Terms struct {
 	Requested []string      // capabilities, by the manifest's words
 	Granted   []string      // the part of them that the operator granted
 	Net       *manifest.Net // the [net] table, or nil
+	// Workspace is where fs.read and its like work, or nil: they are denied then. Whoever opened it closes it, after the
+	// last invocation.
+	Workspace *workspace.Workspace
+	// Proc runs the commands of the [proc] table over the session's workspace, or is nil: proc.run is denied then.
+	Proc *proc.Runner
 }
 
 // Scope is one extension in one session. It needs no closing: what it keeps lives as long as it is held.

@@ -18,7 +18,7 @@ import (
 )
 
 // every capability that a manifest may request and the broker routes.
-var everything = []string{"clock", "fs_read", "fs_write", "kv", "net", "proc", "rand"}
+var everything = []string{"ask", "clock", "fs_read", "fs_write", "kv", "net", "proc", "rand"}
 
 func newBroker(t *testing.T, o Options) *Broker {
 	t.Helper()
@@ -36,7 +36,7 @@ func newBroker(t *testing.T, o Options) *Broker {
 // open begins an invocation of an extension that may do everything.
 func open(t *testing.T, o Options, emit func(Report)) *Invocation {
 	t.Helper()
-	return newBroker(t, o).Open(Terms{Extension: "weather", Requested: everything, Granted: everything}, "s1").Begin(emit)
+	return newBroker(t, o).Open(Terms{Extension: "weather", Requested: everything, Granted: everything}, "s1").Begin(emit, nil)
 }
 
 func arg(key string, v wire.Value) wire.Field { return wire.Field{Key: key, Value: v} }
@@ -63,10 +63,10 @@ func done(t *testing.T, r wire.Result) wire.Value {
 
 func TestACallIsJudgedInOrder(t *testing.T) {
 	b := newBroker(t, Options{})
-	none := b.Open(Terms{Extension: "none"}, "s").Begin(nil)
-	asked := b.Open(Terms{Extension: "asked", Requested: everything}, "s").Begin(nil)
-	granted := b.Open(Terms{Extension: "granted", Granted: everything}, "s").Begin(nil)
-	all := b.Open(Terms{Extension: "all", Requested: everything, Granted: everything}, "s").Begin(nil)
+	none := b.Open(Terms{Extension: "none"}, "s").Begin(nil, nil)
+	asked := b.Open(Terms{Extension: "asked", Requested: everything}, "s").Begin(nil, nil)
+	granted := b.Open(Terms{Extension: "granted", Granted: everything}, "s").Begin(nil, nil)
+	all := b.Open(Terms{Extension: "all", Requested: everything, Granted: everything}, "s").Begin(nil, nil)
 	for name, r := range routes {
 		wrong := arg("wrong", wire.Nil()) // what is wrong with the arguments comes after authority
 		if r.capability != "" {
@@ -92,7 +92,7 @@ func TestACallIsJudgedInOrder(t *testing.T) {
 func TestOneCapabilityIsNotAnother(t *testing.T) {
 	b := newBroker(t, Options{})
 	for _, only := range everything {
-		i := b.Open(Terms{Extension: "e", Requested: []string{only}, Granted: []string{only}}, "s").Begin(nil)
+		i := b.Open(Terms{Extension: "e", Requested: []string{only}, Granted: []string{only}}, "s").Begin(nil, nil)
 		for name, r := range routes {
 			has := r.capability == "" || r.capability == only
 			if code := serve(i, name, arg("wrong", wire.Nil())).Fault.Code; (code != wire.CodeDenied) != has {
@@ -106,10 +106,10 @@ func TestAfterTheAnswerNothingIsAuthorized(t *testing.T) {
 	b := newBroker(t, Options{})
 	s := b.Open(Terms{Extension: "weather", Requested: everything, Granted: everything}, "s1")
 	reported := 0
-	first := s.Begin(func(Report) { reported++ })
+	first := s.Begin(func(Report) { reported++ }, nil)
 	done(t, serve(first, "kv.set", arg("key", wire.String("k")), arg("value", wire.Bin([]byte("v")))))
 	first.End()
-	second := s.Begin(nil)
+	second := s.Begin(nil, nil)
 	for name := range routes {
 		refusedWith(t, serve(first, name), wire.CodeUnauthorized, "answered")
 	}

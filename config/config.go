@@ -1,5 +1,6 @@
 // Package config reads the operator's config.toml: how the host reaches the network, the
-// host's own ceilings, where a secret's value comes from, and how hooks are asked.
+// host's own ceilings, where a secret's value comes from, how hooks are asked, what is
+// protected in a workspace, and what commands may read.
 //
 // [Load] reads the file of a home, [Decode] a text. Both give a [Config], or an [Error] with
 // every fault of the file at once, each with its line, table and key. A home without the file
@@ -42,8 +43,17 @@ type Config struct {
 	// comes from the environment variable of that name.
 	Secrets map[string]SecretSource
 	Hooks   Hooks
+	Proc    Proc
 	// Extensions are by the name of the extension, which need not be installed.
 	Extensions map[string]Extension
+	Workspace  Workspace
+}
+
+// Workspace is what extensions may do in the directory that a session gives them.
+type Workspace struct {
+	// Protected are names, and paths relative to the workspace with slashes, that are never written, beside those that
+	// never are in any.
+	Protected []string
 }
 
 // Hooks is how events reach the hooks of extensions.

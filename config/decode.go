@@ -24,6 +24,8 @@ func format(dir string) *tomlfile.Format {
 			{Name: "hooks", Keys: []string{"order", "deadline_ms"}},
 			{Name: "hooks.deadline_ms", Keys: events},
 			{Name: "extension"},
+			{Name: "workspace", Keys: []string{"protected"}},
+			{Name: "proc", Keys: []string{"readable"}},
 		},
 	}
 }
@@ -56,6 +58,12 @@ func Decode(text []byte, dir string) (Config, error) {
 	}
 	if n, ok := root["extension"]; ok {
 		d.extensions(n)
+	}
+	if n, ok := root["workspace"]; ok {
+		d.workspace(n)
+	}
+	if n, ok := root["proc"]; ok {
+		d.proc(n)
 	}
 	if r.Count() > 0 {
 		return Config{}, &Error{r.Faults()}

@@ -71,7 +71,7 @@ func TestWhatIsLeftOutIsTheDefault(t *testing.T) {
 // faultTests are one fault each.
 var faultTests = map[string]struct{ text, want string }{
 	"an unknown table":       {"[egres]\nx = 1\n", "config.toml:1: [egres]: unknown table; did you mean [egress]?"},
-	"a foreign table":        {"[tool]\nx = 1\n", "config.toml:1: [tool]: unknown table; the configuration has egress, ceilings, secrets, hooks, extension"},
+	"a foreign table":        {"[tool]\nx = 1\n", "config.toml:1: [tool]: unknown table; the configuration has egress, ceilings, secrets, hooks, extension, workspace, proc"},
 	"a key outside a table":  {"timeout_ms = 1\n", "config.toml:1: timeout_ms: unknown key at the top level; it belongs under [ceilings]"},
 	"an unknown egress key":  {"[egress]\nroot = []\n", `config.toml:2: [egress] root: unknown key; did you mean "roots"?`},
 	"an unknown ceiling":     {"[ceilings]\ntimeout = 1\n", `config.toml:2: [ceilings] timeout: unknown key; did you mean "timeout_ms"?`},

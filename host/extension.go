@@ -36,20 +36,30 @@ const (
 
 const eventSessionStart = "session_start"
 
-// extension is one extension of a session.
+// extension is one generation of an extension in a session. Another generation is another
+// one, with its own turn, scratch and strikes.
 type extension struct {
-	session *Session
-	name    string
-	program *program // nil where it was refused
-	refusal error
-	events  []string // that it declares a hook for
+	session    *Session
+	name       string
+	generation string         // the one that it is, by its base name; empty where there is none
+	absent     bool           // it is not installed, and was asked for by name
+	lent       bool           // loaded by the caller, who sees to it alone
+	record     install.Record // empty where it was refused at once
+
+	loading sync.Once
+	loaded  chan struct{} // closed when the next three are set
+	program *program      // nil where it was refused
 	scope   *broker.Scope
 	log     *satlog.Log
 
 	// turn has one place. Who fills it may start the satellite and call it.
 	turn chan struct{}
+	// retired is closed when another generation, or none, has taken its place.
+	retired chan struct{}
+	removed bool // by none; set before retired is closed
 
 	mu        sync.Mutex
+	events    []string             // that it declares a hook for
 	satellite *satellite.Satellite // nil where none is running
 	jail      jail.Report          // of the last that was started
 	waiting   int
@@ -57,31 +67,11 @@ type extension struct {
 	strikes   int
 	out       bool
 	reason    string
+	refusal   error
+	released  bool // nothing is to be held for it any more
 }
 
-// newExtension is an extension as it was loaded, or not.
-func (s *Session) newExtension(name string, p *program, refusal error) *extension {
-	x := &extension{session: s, name: name, program: p, refusal: refusal, turn: make(chan struct{}, 1)}
-	if refusal != nil {
-		x.out, x.reason = true, refusal.Error()
-		switch record, err := s.host.store.Record(name); {
-		case err == nil:
-			x.events = record.Events()
-		case !errors.Is(err, install.ErrNotInstalled):
-			x.events = manifest.Events() // nobody can say that it is no gate
-		}
-		s.host.logger.Warn("extension refused", "extension", name, "session", s.id, "error", refusal)
-		return x
-	}
-	x.log, x.events = s.host.log(name), p.Record.Events()
-	terms := broker.Terms{Extension: name, Requested: p.Record.Requested, Granted: p.Record.Granted}
-	if net, ok := p.Manifest.Net(); ok {
-		terms.Net = &net
-	}
-	x.scope = s.host.broker.Open(terms, s.id)
-	return x
-}
-
+// tool finds one of its tools. It is for after the load.
 func (x *extension) tool(name string) (timeout time.Duration, schema *manifest.Schema, ok bool) {
 	if x.program == nil {
 		return 0, nil, false
@@ -96,8 +86,8 @@ func (x *extension) tool(name string) (timeout time.Duration, schema *manifest.S
 
 // tools are the names of its tools, for a message.
 func (x *extension) tools() string {
-	names := make([]string, len(x.program.Record.Tools))
-	for i, t := range x.program.Record.Tools {
+	names := make([]string, len(x.record.Tools))
+	for i, t := range x.record.Tools {
 		names[i] = t.Name
 	}
 	if len(names) == 0 {
@@ -107,7 +97,23 @@ func (x *extension) tools() string {
 }
 
 func (x *extension) hooks(event string) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	return slices.Contains(x.events, event)
+}
+
+// isOut reports whether it takes no part.
+func (x *extension) isOut() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.out
+}
+
+// refused reports whether it takes no part because it could not be loaded.
+func (x *extension) refused() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.refusal != nil
 }
 
 // ceiling is a time under the operator's ceiling.
@@ -124,7 +130,7 @@ func (x *extension) gone(target, why string, cause error) *Error {
 func (x *extension) enter(ctx context.Context, target string, wait time.Duration) error {
 	select {
 	case x.turn <- struct{}{}:
-		return nil
+		return x.entered(target)
 	default:
 	}
 	x.mu.Lock()
@@ -143,7 +149,9 @@ func (x *extension) enter(ctx context.Context, target string, wait time.Duration
 	defer stop()
 	select {
 	case x.turn <- struct{}{}:
-		return nil
+		return x.entered(target)
+	case <-x.retired:
+		return x.moved(target)
 	case <-over:
 		return x.busy(target, "it was answering other calls for "+wait.String())
 	case <-ctx.Done():
@@ -151,6 +159,15 @@ func (x *extension) enter(ctx context.Context, target string, wait time.Duration
 	case <-x.session.ctx.Done():
 		return x.gone(target, "the session was closed", ErrClosed)
 	}
+}
+
+// entered has a turn count for nothing where it came too late.
+func (x *extension) entered(target string) error {
+	err := x.moved(target)
+	if err != nil {
+		x.leave()
+	}
+	return err
 }
 
 func (x *extension) leave() { <-x.turn }
@@ -227,7 +244,7 @@ func (x *extension) ready(ctx context.Context, call satellite.Invocation, wait t
 // live is the satellite that is running, or nil where one has to be started.
 func (x *extension) live(target string) (*satellite.Satellite, error) {
 	x.mu.Lock()
-	sat, out, reason := x.satellite, x.out, x.reason
+	sat, out, reason, refusal := x.satellite, x.out, x.reason, x.refusal
 	x.mu.Unlock()
 	if sat != nil {
 		why := sat.Ended()
@@ -241,7 +258,7 @@ func (x *extension) live(target string) (*satellite.Satellite, error) {
 	case x.session.ctx.Err() != nil:
 		return nil, x.gone(target, "the session was closed", ErrClosed)
 	case out:
-		return nil, x.gone(target, reason, x.refusal)
+		return nil, x.gone(target, reason, refusal)
 	}
 	return nil, nil
 }
@@ -251,8 +268,11 @@ func (x *extension) live(target string) (*satellite.Satellite, error) {
 func (x *extension) start(call satellite.Invocation) (*satellite.Satellite, error) {
 	h := x.session.host
 	output := x.log.Writer(x.session.id)
+	if tell := x.session.output; tell != nil {
+		output.Tap(func(line string) { tell(x.name, line) })
+	}
 	sat, err := satellite.Launch(x.session.ctx, satellite.Config{
-		Image: x.program.Image, Limits: x.program.Record.Limits(), Jail: h.jail, Output: output,
+		Image: x.program.Image, Limits: x.record.Limits(), Jail: h.jail, Output: output,
 	})
 	if err != nil {
 		_ = output.Close()
@@ -268,7 +288,7 @@ func (x *extension) start(call satellite.Invocation) (*satellite.Satellite, erro
 	restarts := x.starts - 1
 	x.mu.Unlock()
 	h.logger.Info("satellite started", "extension", x.name, "session", x.session.id, "pid", sat.PID(), "jail", string(report.Level), "restarts", restarts)
-	x.log.Note(x.session.id, fmt.Sprintf("started: version %s, pid %d, jail level %s, restart %d", x.program.Record.Version, sat.PID(), report.Level, restarts))
+	x.log.Note(x.session.id, fmt.Sprintf("started: version %s, pid %d, jail level %s, restart %d", x.record.Version, sat.PID(), report.Level, restarts))
 	x.session.running.Go(func() { x.watch(sat, output) }) // the one that starts it runs, too
 	if !x.hooks(eventSessionStart) || call.Kind == wire.CallEvent && call.Name == eventSessionStart {
 		return sat, nil
@@ -308,12 +328,14 @@ func (x *extension) watch(sat *satellite.Satellite, output io.Closer) {
 	x.ended(sat, x.failed("", sat, sat.Ended()).summary(), true)
 }
 
-// startAhead starts the satellite before a call needs it.
+// startAhead starts the satellite before a call needs it. Where another generation has
+// taken its place, that one is started with its own first call.
 func (x *extension) startAhead() {
-	if x.enter(x.session.ctx, "", 0) != nil {
+	ctx := x.session.ctx
+	if x.refused() || x.load(ctx, "", 0) != nil || x.refused() || x.enter(ctx, "", 0) != nil {
 		return
 	}
-	if _, err := x.ready(x.session.ctx, satellite.Invocation{}, 0); err != nil {
+	if _, err := x.ready(ctx, satellite.Invocation{}, 0); err != nil {
 		x.session.host.logger.Warn("start ahead of need failed", "extension", x.name, "session", x.session.id, "failed", string(KindOf(err)))
 		return
 	}
@@ -327,12 +349,5 @@ func (x *extension) close() {
 	x.mu.Unlock()
 	if sat != nil {
 		sat.Close()
-	}
-}
-
-// release lets go of what the extension holds of the host.
-func (x *extension) release() {
-	if x.program != nil {
-		x.session.host.release(x.program)
 	}
 }

@@ -27,6 +27,8 @@
 //   - A satellite that ended is started again by the next call, at most
 //     [MaxRestarts] times where the extension is to blame. Then the extension is
 //     out, and says why.
+//   - What answers is one generation of an extension, with its own record, grant, scratch
+//     and strikes. [Session.Refresh] puts another in its place and changes none.
 //   - After [Session.Close] nothing of the session is left: no process, no
 //     goroutine, no scratch.
 package host
@@ -216,32 +218,22 @@ func (h *Host) release(p *program) {
 	}
 }
 
-// names is what a session opens on: those asked for, or all that is installed. A
-// name that is asked for twice is a caller's mistake.
-func (h *Host) names(o SessionOptions) ([]string, error) {
-	names := o.Extensions
-	if len(names)+len(o.Loaded) == 0 {
-		entries, err := h.store.List()
-		if err != nil {
-			return nil, err
-		}
-		for _, entry := range entries {
-			names = append(names, entry.Name)
-		}
-	}
+// once is an error where a session is to be opened on an extension twice, which is a
+// caller's mistake.
+func once(o SessionOptions) error {
 	seen := map[string]bool{}
-	for _, name := range names {
+	for _, name := range o.Extensions {
 		if seen[name] {
-			return nil, fmt.Errorf("host: %s is asked for twice; name each extension once", name)
+			return fmt.Errorf("host: %s is asked for twice; name each extension once", name)
 		}
 		seen[name] = true
 	}
 	for _, installed := range o.Loaded {
-		if name := installed.Record.Name; seen[name] {
-			return nil, fmt.Errorf("host: %s is asked for twice; name each extension once", name)
-		} else {
-			seen[name] = true
+		name := installed.Record.Name
+		if seen[name] {
+			return fmt.Errorf("host: %s is asked for twice; name each extension once", name)
 		}
+		seen[name] = true
 	}
-	return names, nil
+	return nil
 }

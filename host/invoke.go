@@ -33,6 +33,20 @@ const (
 // progress, or an artifact that was stored under an id.
 type Report = broker.Report
 
+// Asker answers what an extension asks whoever runs the agent: see [Call.Ask]. Its
+// requests are foreign text and were bounded; its answers are judged as foreign too.
+type Asker = broker.Asker
+
+// AskRequest is one thing that an extension asks.
+type AskRequest = broker.AskRequest
+
+// Whom an AskRequest is for: its Kind.
+const (
+	AskUser  = broker.AskUser
+	AskModel = broker.AskModel
+	AskRoots = broker.AskRoots
+)
+
 // Call is one call of a tool.
 type Call struct {
 	Extension, Tool string
@@ -47,6 +61,11 @@ type Call struct {
 	// returns. It is called on the goroutine that reads the satellite: it must not
 	// block, nor call the session, nor change the Data.
 	Report func(Report)
+	// Ask, if not nil, answers what the tool asks. Without one it is told that nobody can
+	// be asked. It runs on a goroutine of its own, and on several where the tool asks from
+	// several. Its time is the call's: it must return soon after its context ends, for
+	// Call waits for it.
+	Ask Asker
 }
 
 // Event is one event for an extension's hook.
@@ -60,20 +79,33 @@ type Event struct {
 	// Timeout shortens that; zero is that. It counts from when the hook is called: a call of
 	// the same extension's tool comes before it. To miss it is no fault.
 	Timeout time.Duration
-	// Wait bounds the time in the queue. A satellite that has to be started is then waited
+	// Wait bounds the time in the queue. A satellite that has to be loaded or started is waited
 	// for as long as the answer, or Wait where that is longer. After either the error is of
 	// kind [Busy]. Zero bounds neither, but for ctx.
 	Wait time.Duration
 	// Report is that of [Call].
 	Report func(Report)
+	// Ask is that of [Call].
+	Ask Asker
 }
 
 // Call calls a tool and waits for its outcome. The arguments are held against the
 // tool's schema first. The error is an [*Error].
 func (s *Session) Call(ctx context.Context, c Call) (Outcome, error) {
-	x := s.extension(c.Extension)
-	if x == nil {
-		return Outcome{}, unknown(c.Extension, c.Tool)
+	for {
+		x := s.extension(c.Extension)
+		if x == nil {
+			return Outcome{}, unknown(c.Extension, c.Tool)
+		}
+		if outcome, err := x.call(ctx, c); !errors.Is(err, errReplaced) {
+			return outcome, err
+		}
+	}
+}
+
+func (x *extension) call(ctx context.Context, c Call) (Outcome, error) {
+	if err := x.load(ctx, c.Tool, 0); err != nil {
+		return Outcome{}, err
 	}
 	own, schema, ok := x.tool(c.Tool)
 	if !ok && x.program != nil {
@@ -87,7 +119,9 @@ func (s *Session) Call(ctx context.Context, c Call) (Outcome, error) {
 			return Outcome{}, &Error{Kind: Arguments, Extension: x.name, Target: c.Tool, Code: wire.CodeBadArguments, Msg: "the arguments do not fit the schema", Faults: faults}
 		}
 	}
-	v, err := x.invoke(ctx, satellite.ToolCall(c.Tool, c.Args, c.Strand), x.allow(own, c.Timeout, 0), c.Report)
+	given := x.allow(own, c.Timeout, 0)
+	given.asker = c.Ask
+	v, err := x.invoke(ctx, satellite.ToolCall(c.Tool, c.Args, c.Strand), given, c.Report)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -102,11 +136,19 @@ func (s *Session) Call(ctx context.Context, c Call) (Outcome, error) {
 // it answered. An extension without a hook for the event is not started: the error
 // is of kind [Unhandled].
 func (s *Session) Fire(ctx context.Context, e Event) (json.RawMessage, error) {
-	x := s.extension(e.Extension)
-	if x == nil {
-		return nil, unknown(e.Extension, e.Name)
+	for {
+		x := s.extension(e.Extension)
+		if x == nil {
+			return nil, unknown(e.Extension, e.Name)
+		}
+		if answer, err := x.fire(ctx, e); !errors.Is(err, errReplaced) {
+			return answer, err
+		}
 	}
-	if x.program != nil && !x.hooks(e.Name) {
+}
+
+func (x *extension) fire(ctx context.Context, e Event) (json.RawMessage, error) {
+	if !x.refused() && !x.hooks(e.Name) {
 		return nil, &Error{Kind: Unhandled, Extension: x.name, Target: e.Name, Code: wire.CodeUnhandled, Msg: fmt.Sprintf("%s has no hook for %q", x.name, e.Name)}
 	}
 	if len(e.Document) == 0 {
@@ -115,7 +157,12 @@ func (s *Session) Fire(ctx context.Context, e Event) (json.RawMessage, error) {
 	if !json.Valid(e.Document) {
 		return nil, &Error{Kind: Arguments, Extension: x.name, Target: e.Name, Code: wire.CodeBadArguments, Msg: "the event's document is not JSON"}
 	}
-	v, err := x.invoke(ctx, satellite.EventCall(e.Name, e.Document), x.allow(cmp.Or(e.Limit, HookTimeout), e.Timeout, e.Wait), e.Report)
+	given := x.allow(cmp.Or(e.Limit, HookTimeout), e.Timeout, e.Wait)
+	given.asker = e.Ask
+	if err := x.load(ctx, e.Name, given.start()); err != nil {
+		return nil, err
+	}
+	v, err := x.invoke(ctx, satellite.EventCall(e.Name, e.Document), given, e.Report)
 	if err != nil {
 		return nil, err
 	}
@@ -131,11 +178,12 @@ func unknown(name, target string) *Error {
 	return &Error{Kind: Unhandled, Extension: name, Target: target, Code: wire.CodeUnhandled, Msg: fmt.Sprintf("there is no extension %q in this session", name)}
 }
 
-// allowed is the time that one invocation has.
+// allowed is the time that one invocation has, and who answers what it asks in it.
 type allowed struct {
 	own   time.Duration // as approved
 	asked time.Duration // by the caller, at most own
 	wait  time.Duration // in the queue; zero is no bound
+	asker Asker         // nil: nobody
 }
 
 // allow is the time of an invocation under the operator's ceiling: what was approved, or
@@ -185,7 +233,7 @@ func (x *extension) ask(ctx context.Context, sat *satellite.Satellite, call sate
 	if end, ok := ctx.Deadline(); ok {
 		left = min(left, end.Sub(began))
 	}
-	invocation := x.scope.Begin(report)
+	invocation := x.scope.Begin(report, given.asker)
 	call.Deadline, call.Prompt = left, broker.Prompt
 	call.Effects = func(ctx context.Context, c satellite.CapCall) wire.Result {
 		return invocation.Serve(ctx, c.Cap, c.Args)

@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,8 +23,8 @@ import (
 )
 
 // home has the extensions of testdata installed: probe, and twin, which is probe under
-// another name. No test writes to its store.
-var home string
+// another name. No test writes to its store. cacheDir is that of all builds.
+var home, cacheDir string
 
 func TestMain(m *testing.M) {
 	jail.Main()
@@ -37,7 +38,7 @@ func run(m *testing.M) (code int) {
 		return 1
 	}
 	defer livetest.RemoveAll(dir)
-	home = filepath.Join(dir, "home")
+	home, cacheDir = filepath.Join(dir, "home"), filepath.Join(dir, "cache")
 	if err := installAll(dir); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -69,21 +70,25 @@ func installAll(dir string) error {
 		}
 	}
 	for _, source := range []string{"testdata/probe", twin} {
-		_, err := install.Open(home).Install(context.Background(), install.Options{
-			Source: source, Builder: &build.Builder{Cache: filepath.Join(dir, "cache"), Std: vet.Std()},
-			Preset: &install.Decision{All: true, How: "test"},
-		})
-		if err != nil {
+		if err := installFrom(context.Background(), home, source); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+func installFrom(ctx context.Context, home, source string) error {
+	_, err := install.Open(home).Install(ctx, install.Options{
+		Source: source, Builder: &build.Builder{Cache: cacheDir, Std: vet.Std()},
+		Preset: &install.Decision{All: true, How: "test"},
+	})
+	return err
+}
+
 // newHost is a host on the installed extensions that ends with the test.
 func newHost(t testing.TB, o host.Options) *host.Host {
 	t.Helper()
-	o.Home = home
+	o.Home = cmp.Or(o.Home, home)
 	if o.Config == nil {
 		c := config.Default()
 		o.Config = &c

@@ -5,7 +5,9 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -30,6 +32,15 @@ type SessionOptions struct {
 	// Ahead starts every satellite at once, in the background, so that a first call
 	// does not wait. Otherwise a satellite starts with its first call.
 	Ahead bool
+	// Lazy opens on the records of the installed extensions alone: a record is held against
+	// its digest, and all else is checked when an extension is first used. What fails
+	// then puts the extension out, as an opening would.
+	Lazy bool
+	// Output, if not nil, is told each line that a satellite writes to standard output and
+	// standard error, in pieces of at most 8 KiB, beside the log. The line is an extension's:
+	// escape it for a terminal. It is called on the goroutine that reads the output: it must
+	// not block.
+	Output func(extension, line string)
 }
 
 // maxSessionID keeps a session's name short enough for a log line.
@@ -38,20 +49,28 @@ const maxSessionID = 64
 // Session is one run of a harness, with its own satellites and its own scratch. Its
 // methods may be called from many goroutines.
 type Session struct {
-	host       *Host
-	id         string
-	ctx        context.Context // ends with the session
-	end        context.CancelFunc
-	extensions []*extension // by name
-	closing    sync.Once
-	closed     chan struct{} // when nothing is left
+	host    *Host
+	id      string
+	lazy    bool
+	ahead   bool
+	output  func(extension, line string)
+	all     bool            // it is on whatever is installed
+	ctx     context.Context // ends with the session
+	end     context.CancelFunc
+	closing sync.Once
+	closed  chan struct{} // when nothing is left
+	refresh chan struct{} // one place, for who refreshes
 
-	mu      sync.Mutex     // guards the start of what runs
 	running sync.WaitGroup // satellites that are watched, and those that start
+
+	mu         sync.Mutex              // guards the start of what runs, and what follows
+	extensions []*extension            // by name; a change makes another slice
+	retired    map[*extension]struct{} // replaced or removed, and still answering
+	replaced   []string                // since the last Refresh, by a load
 }
 
-// Open loads the extensions and gives a session on them. An extension that is
-// refused, because it is not installed, was tampered with or cannot be sealed, is
+// Open gives a session on extensions, and loads them unless it is lazy. An extension that
+// is refused, because it is not installed, was tampered with or cannot be sealed, is
 // in [Session.Status] with its reason. ctx is that of the opening; the session
 // lives until [Session.Close].
 func (h *Host) Open(ctx context.Context, o SessionOptions) (*Session, error) {
@@ -60,29 +79,27 @@ func (h *Host) Open(ctx context.Context, o SessionOptions) (*Session, error) {
 	} else if !isSessionID(o.ID) {
 		return nil, fmt.Errorf("host: %q is no name of a session; use up to %d letters, digits, - and _", o.ID, maxSessionID)
 	}
-	names, err := h.names(o)
-	if err != nil {
+	if err := once(o); err != nil {
 		return nil, err
 	}
-	s := &Session{host: h, id: o.ID, closed: make(chan struct{})}
+	s := &Session{
+		host: h, id: o.ID, lazy: o.Lazy, ahead: o.Ahead, output: o.Output, all: len(o.Extensions)+len(o.Loaded) == 0,
+		closed: make(chan struct{}), refresh: make(chan struct{}, 1), retired: map[*extension]struct{}{},
+	}
 	s.ctx, s.end = context.WithCancel(context.WithoutCancel(ctx))
-	for _, name := range names {
-		p, err := h.load(ctx, name)
-		if ctx.Err() != nil {
-			err = ctx.Err()
-			s.abandon(p)
-			return nil, err
-		}
-		s.extensions = append(s.extensions, s.newExtension(name, p, err))
+	var err error
+	if s.extensions, err = s.first(ctx, o.Extensions); err != nil {
+		s.abandon()
+		return nil, err
 	}
 	for _, installed := range o.Loaded {
-		s.extensions = append(s.extensions, s.newExtension(installed.Record.Name, &program{Installed: installed}, nil))
+		s.extensions = append(s.extensions, s.lent(installed))
 	}
-	slices.SortFunc(s.extensions, func(a, b *extension) int { return cmp.Compare(a.name, b.name) })
+	slices.SortFunc(s.extensions, byName)
 	h.mu.Lock()
 	if h.closed {
 		h.mu.Unlock()
-		s.abandon(nil)
+		s.abandon()
 		return nil, fmt.Errorf("host: %w", ErrClosed)
 	}
 	h.sessions[s] = struct{}{}
@@ -94,11 +111,8 @@ func (h *Host) Open(ctx context.Context, o SessionOptions) (*Session, error) {
 }
 
 // abandon lets go of what an opening that failed had loaded.
-func (s *Session) abandon(last *program) {
+func (s *Session) abandon() {
 	s.end()
-	if last != nil {
-		s.host.release(last)
-	}
 	for _, x := range s.extensions {
 		x.release()
 	}
@@ -120,10 +134,8 @@ func (s *Session) Config() config.Config { return s.host.config }
 
 // Start starts every satellite that is not running, in the background.
 func (s *Session) Start() {
-	for _, x := range s.extensions {
-		if x.program != nil {
-			s.spawn(x.startAhead)
-		}
+	for _, x := range s.members() {
+		s.spawn(x.startAhead)
 	}
 }
 
@@ -132,12 +144,25 @@ func (s *Session) Start() {
 // started, it was told by the host, and Begin is false without an error. The event's
 // Name and Document are not read.
 func (s *Session) Begin(ctx context.Context, e Event) (answer json.RawMessage, began bool, err error) {
-	x := s.extension(e.Extension)
-	if x == nil {
-		return nil, false, unknown(e.Extension, eventSessionStart)
+	for {
+		x := s.extension(e.Extension)
+		if x == nil {
+			return nil, false, unknown(e.Extension, eventSessionStart)
+		}
+		if answer, began, err = x.begin(ctx, e); !errors.Is(err, errReplaced) {
+			return answer, began, err
+		}
 	}
+}
+
+func (x *extension) begin(ctx context.Context, e Event) (answer json.RawMessage, began bool, err error) {
 	if x.wasStarted() {
 		return nil, false, nil
+	}
+	given := x.allow(cmp.Or(e.Limit, HookTimeout), e.Timeout, e.Wait)
+	given.asker = e.Ask
+	if err := x.load(ctx, eventSessionStart, given.start()); err != nil {
+		return nil, false, err
 	}
 	if err := x.enter(ctx, eventSessionStart, e.Wait); err != nil {
 		return nil, false, err
@@ -147,7 +172,6 @@ func (s *Session) Begin(ctx context.Context, e Event) (answer json.RawMessage, b
 		return nil, false, nil
 	}
 	call := satellite.EventCall(eventSessionStart, []byte("{}"))
-	given := x.allow(cmp.Or(e.Limit, HookTimeout), e.Timeout, e.Wait)
 	sat, err := x.ready(ctx, call, given.start())
 	if err != nil {
 		return nil, false, err
@@ -190,12 +214,12 @@ func (s *Session) Close() {
 		s.end()
 		s.mu.Unlock()
 		var satellites sync.WaitGroup
-		for _, x := range s.extensions {
+		for _, x := range s.everyone() {
 			satellites.Go(x.close)
 		}
 		satellites.Wait()
 		s.running.Wait()
-		for _, x := range s.extensions {
+		for _, x := range s.everyone() {
 			x.release()
 		}
 		s.host.mu.Lock()
@@ -206,10 +230,25 @@ func (s *Session) Close() {
 	<-s.closed
 }
 
+// members are the extensions of the session as they are now. The slice is not changed.
+func (s *Session) members() []*extension {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.extensions
+}
+
+// everyone is the members, and those that were and have not ended.
+func (s *Session) everyone() []*extension {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.AppendSeq(slices.Clone(s.extensions), maps.Keys(s.retired))
+}
+
 // Status is how every extension of the session stands, by name.
 func (s *Session) Status() []Status {
-	all := make([]Status, len(s.extensions))
-	for i, x := range s.extensions {
+	members := s.members()
+	all := make([]Status, len(members))
+	for i, x := range members {
 		all[i] = x.status()
 	}
 	return all
@@ -241,11 +280,11 @@ func SplitName(qualified string) (extension, tool string, ok bool) {
 // They come from the records: nothing is started for them.
 func (s *Session) Tools() []Tool {
 	var tools []Tool
-	for _, x := range s.extensions {
-		if x.status().State == StateOut {
+	for _, x := range s.members() {
+		if x.isOut() {
 			continue
 		}
-		for _, t := range x.program.Record.Tools {
+		for _, t := range x.record.Tools {
 			tools = append(tools, Tool{
 				Extension: x.name, Name: t.Name, Description: t.Description, PromptSnippet: t.PromptSnippet,
 				Schema: slices.Clone(t.Schema), Timeout: x.ceiling(time.Duration(t.TimeoutMS) * time.Millisecond),
@@ -255,12 +294,24 @@ func (s *Session) Tools() []Tool {
 	return tools
 }
 
+// Records are the records of the extensions that are not out, by name: what was approved,
+// by the generation that a call would reach. They are shared, and not to be changed.
+func (s *Session) Records() []install.Record {
+	var records []install.Record
+	for _, x := range s.members() {
+		if !x.isOut() {
+			records = append(records, x.record)
+		}
+	}
+	return records
+}
+
 // Hooks are the names of the extensions that declare a hook for an event, sorted.
 // Those that are out are among them: a gate that cannot be asked has not allowed
 // anything, and [Session.Fire] says so.
 func (s *Session) Hooks(event string) []string {
 	var names []string
-	for _, x := range s.extensions {
+	for _, x := range s.members() {
 		if x.hooks(event) {
 			names = append(names, x.name)
 		}
@@ -270,9 +321,16 @@ func (s *Session) Hooks(event string) []string {
 
 // extension finds one by name.
 func (s *Session) extension(name string) *extension {
-	at, found := slices.BinarySearchFunc(s.extensions, name, func(x *extension, name string) int { return cmp.Compare(x.name, name) })
-	if !found {
-		return nil
+	members := s.members()
+	if at, found := find(members, name); found {
+		return members[at]
 	}
-	return s.extensions[at]
+	return nil
+}
+
+func byName(a, b *extension) int { return cmp.Compare(a.name, b.name) }
+
+// find is where a name is among extensions, or belongs.
+func find(members []*extension, name string) (at int, found bool) {
+	return slices.BinarySearchFunc(members, name, func(x *extension, name string) int { return cmp.Compare(x.name, name) })
 }

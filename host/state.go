@@ -32,7 +32,7 @@ type Status struct {
 	// Reason is why it is destroyed or out, in a sentence. It may hold the satellite's
 	// last words: escape it.
 	Reason string
-	// Err is why it was refused when the session opened.
+	// Err is why it could not be loaded.
 	Err error
 	// Restarts is how many satellites came after the first, and Strikes how many ended
 	// through their own fault.
@@ -48,8 +48,8 @@ func (x *extension) status() Status {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	s := Status{Name: x.name, State: StateUnstarted, Reason: x.reason, Err: x.refusal, Restarts: max(x.starts-1, 0), Strikes: x.strikes, Waiting: x.waiting, Jail: x.jail}
-	if x.program != nil {
-		s.Version = x.program.Record.Version
+	if x.refusal == nil {
+		s.Version = x.record.Version
 	}
 	switch {
 	case x.out:

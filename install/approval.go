@@ -25,6 +25,7 @@ type Approval struct {
 	Source      string          `json:"source"`
 	Tools       []RecordTool    `json:"tools"`
 	Hooks       []RecordHook    `json:"hooks"`
+	MCP         *RecordMCP      `json:"mcp"` // nil where the manifest binds nothing
 	Net         *RecordNet      `json:"net"`
 	Commands    [][]string      `json:"commands"`
 	MemoryMB    int             `json:"memory_mb"`
@@ -172,7 +173,7 @@ func (x *examined) describe() error {
 	r := x.record
 	x.approval = Approval{
 		Name: r.Name, Version: r.Version, Description: r.Description, License: r.License,
-		Source: r.Source, Tools: r.Tools, Hooks: r.Hooks, Net: r.Net, Commands: r.Commands,
+		Source: r.Source, Tools: r.Tools, Hooks: r.Hooks, MCP: r.MCP, Net: r.Net, Commands: r.Commands,
 		MemoryMB: r.MemoryMB, Requests: []Request{}, Config: r.Config, Overrides: r.Overrides,
 		Revision: r.Revision, TreeDigest: r.TreeDigest, Changes: []Change{}, Warnings: schemaWarnings(x.pkg),
 	}
@@ -213,7 +214,7 @@ func (x *examined) against(previous Record) error {
 // approvedTerms is what of a record an operator approved, as opposed to how it was built.
 var approvedTerms = []string{
 	"name", "version", "description", "license", "source", "tree_digest", "revision", "seam", "net",
-	"commands", "memory_mb", "config", "overrides", "requested", "tools", "hooks",
+	"commands", "memory_mb", "config", "overrides", "requested", "tools", "hooks", "mcp",
 }
 
 // Check reads, decodes and vets a source, without a build of it and without a store. The builder

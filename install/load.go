@@ -7,7 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/loomext/loomext/jail"
@@ -116,55 +120,114 @@ func (s *Store) load(ctx context.Context, name string, seal bool) (_ *Installed,
 
 // Entry is one name of a store: its record, or why that cannot be read.
 type Entry struct {
-	Name   string
-	Record *Record
-	Err    error
+	Name string
+	// Generation is the base name of the generation's directory. It is empty where the
+	// link names none.
+	Generation string
+	Record     *Record
+	Err        error
 }
 
 // List reads the record of every name, sorted. It checks links and records and nothing
 // that costs: [Store.Verify] does. A broken install is an entry with its fault.
 func (s *Store) List() ([]Entry, error) {
-	links, err := os.ReadDir(filepath.Join(s.home, linksDir))
+	names, err := s.names()
+	if err != nil {
+		return nil, err
+	}
+	entries := make([]Entry, len(names))
+	var (
+		next    atomic.Int64
+		readers sync.WaitGroup
+	)
+	for range min(len(names), runtime.GOMAXPROCS(0)) {
+		readers.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(names); i = int(next.Add(1)) - 1 {
+				entries[i] = s.Entry(names[i])
+			}
+		})
+	}
+	readers.Wait()
+	return slices.DeleteFunc(entries, func(e Entry) bool {
+		return errors.Is(e.Err, ErrNotInstalled) // removed since the directory was read
+	}), nil
+}
+
+// names are those that have a link, or something in a link's place, sorted.
+func (s *Store) names() ([]string, error) {
+	dir, err := os.Open(filepath.Join(s.home, linksDir))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, refuse(LayerRecord, err)
 	}
-	ctx := context.Background() // two small reads a name
-	entries := make([]Entry, 0, len(links))
-	for _, link := range links {
-		if strings.HasPrefix(link.Name(), ".") {
-			continue // what file managers leave; no extension has such a name
-		}
-		record, err := s.record(ctx, link.Name())
-		if errors.Is(err, ErrNotInstalled) {
-			continue // removed since the directory was read
-		}
-		entry := Entry{Name: link.Name(), Err: err}
-		if err == nil {
-			entry.Record = &record
-		}
-		entries = append(entries, entry)
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil, refuse(LayerRecord, err)
 	}
-	return entries, nil
+	names = slices.DeleteFunc(names, func(name string) bool {
+		return strings.HasPrefix(name, ".") // what file managers leave; no extension has such a name
+	})
+	slices.Sort(names)
+	return names, nil
+}
+
+// Generations are the generations that are current: the base name of each one's directory,
+// by the name of the extension. It is empty where the link names none, which [Store.Entry]
+// has the reason for. Nothing but links is read, so that it can be asked many times a
+// second: what is installed has changed exactly when this has.
+func (s *Store) Generations() (map[string]string, error) {
+	names, err := s.names()
+	if err != nil {
+		return nil, err
+	}
+	generations := make(map[string]string, len(names))
+	for _, name := range names {
+		base, err := s.current(name)
+		if !errors.Is(err, ErrNotInstalled) {
+			generations[name] = base
+		}
+	}
+	return generations, nil
+}
+
+// Entry is what [Store.List] has of one name. Its error is of layer "record", and wraps
+// [ErrNotInstalled] where there is no such extension.
+func (s *Store) Entry(name string) Entry {
+	var entry Entry
+	for range loadAttempts {
+		if entry = s.entry(name); entry.Err == nil || entry.Generation == "" {
+			break
+		}
+		if base, err := s.current(name); err == nil && base == entry.Generation {
+			break
+		} // else a reinstall took away what was being read
+	}
+	return entry
+}
+
+func (s *Store) entry(name string) Entry {
+	a := &audit{store: s, name: name}
+	ctx := context.Background() // two small reads
+	if _, err := a.checkLink(ctx); err != nil {
+		return Entry{Name: name, Generation: a.base, Err: refuse(LayerRecord, err)}
+	}
+	if _, err := a.checkRecord(ctx); err != nil {
+		return Entry{Name: name, Generation: a.base, Err: refuse(LayerRecord, err)}
+	}
+	return Entry{Name: name, Generation: a.base, Record: &a.record}
 }
 
 // Record reads the record of one name and checks what [Store.List] does. Errors are of
 // layer "record".
 func (s *Store) Record(name string) (Record, error) {
-	return s.record(context.Background(), name)
-}
-
-func (s *Store) record(ctx context.Context, name string) (Record, error) {
-	a := &audit{store: s, name: name}
-	if _, err := a.checkLink(ctx); err != nil {
-		return Record{}, refuse(LayerRecord, err)
+	entry := s.Entry(name)
+	if entry.Err != nil {
+		return Record{}, entry.Err
 	}
-	if _, err := a.checkRecord(ctx); err != nil {
-		return Record{}, refuse(LayerRecord, err)
-	}
-	return a.record, nil
+	return *entry.Record, nil
 }
 
 // Remove takes an extension away: its link first, in one step, then its generations, but for

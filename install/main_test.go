@@ -133,3 +133,25 @@ func mustInstall(t *testing.T, s *install.Store, o install.Options) install.Resu
 	}
 	return result
 }
+
+// bound is an edit of [extension] that binds its tool for MCP.
+func bound(files map[string]string) {
+	files["extension.toml"] += `
+[[mcp.prompt]]
+name = "say_it"
+description = "Say it some times."
+tool = "say"
+
+[[mcp.resource]]
+uri = "words:said"
+name = "said"
+tool = "say"
+
+[[mcp.resource]]
+uri = "words://said/{n}"
+name = "said_often"
+description = "Said some times."
+mime_type = "text/markdown"
+tool = "say"
+`
+}

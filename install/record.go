@@ -54,6 +54,7 @@ type Record struct {
 	Granted          []string          `json:"granted"`
 	Tools            []RecordTool      `json:"tools"`
 	Hooks            []RecordHook      `json:"hooks"`
+	MCP              *RecordMCP        `json:"mcp,omitempty"` // not there where the manifest binds nothing, as in every record of before
 	Toolchain        string            `json:"toolchain"`
 	BuildEnv         []string          `json:"build_env"`
 	BuildFlags       []string          `json:"build_flags"`
@@ -160,6 +161,7 @@ func (r *Record) terms(m manifest.Manifest) error {
 	for _, hook := range m.Hooks() {
 		r.Hooks = append(r.Hooks, RecordHook{Event: hook.Event, Entry: hook.Entry})
 	}
+	r.MCP = mcpTerms(m)
 	return nil
 }
 
@@ -271,6 +273,14 @@ func readRecord(path, wantDigest string) (Record, error) {
 	if sum(text) != wantDigest {
 		return Record{}, tampered(text)
 	}
+	if record, ok := scanRecord(text); ok {
+		return record, nil
+	}
+	return decodeRecord(text)
+}
+
+// decodeRecord reads any text that is a record, and says what is wrong with one that is none.
+func decodeRecord(text []byte) (Record, error) {
 	fields, order, err := members(text)
 	if err != nil {
 		return Record{}, fmt.Errorf("%s cannot be read: %w", recordName, err)
@@ -319,15 +329,21 @@ func tampered(text []byte) error {
 	return fmt.Errorf("%s does not match the digest in its generation's name: changed: %s; %s", recordName, strings.Join(changed, ", "), remedy)
 }
 
-// differences are the fields in which two records differ, of those given.
+// differences are the fields in which two records differ, of those given. A field that one of
+// them does not have is nil there.
 func differences(was, now Record, only []string) ([]Change, error) {
 	before, order, err := was.fields()
 	if err != nil {
 		return nil, err
 	}
-	after, _, err := now.fields()
+	after, more, err := now.fields()
 	if err != nil {
 		return nil, err
+	}
+	for _, field := range more {
+		if _, ok := before[field]; !ok {
+			order = append(order, field)
+		}
 	}
 	changes := []Change{}
 	for _, field := range order {
@@ -355,5 +371,10 @@ func readBounded(path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, limit+1))
+	var text bytes.Buffer
+	text.Grow(int(info.Size()) + bytes.MinRead) // so that it is read in one piece
+	if _, err := text.ReadFrom(io.LimitReader(f, limit+1)); err != nil {
+		return nil, err
+	}
+	return text.Bytes(), nil
 }

@@ -79,7 +79,7 @@ func TestVerifyFindsNothingInAFreshInstall(t *testing.T) {
 
 func TestTamperingIsNoticedAndNamed(t *testing.T) {
 	s := install.Open(filepath.Join(t.TempDir(), "home"))
-	dir := mustInstall(t, s, options(extension(t, "word", "one"))).Generation
+	dir := mustInstall(t, s, options(extension(t, "word", "one", bound))).Generation
 
 	expect := func(t *testing.T, check, name string) {
 		t.Helper()
@@ -219,6 +219,9 @@ func TestAConsistentForgeryIsDerivedAnew(t *testing.T) {
 	}{
 		{"manifest", "tools", func(r *install.Record) { r.Tools[0].Description = "Harmless." }},
 		{"manifest", "net", func(r *install.Record) { r.Net = &install.RecordNet{Hosts: []string{"example.com"}} }},
+		{"manifest", "mcp", func(r *install.Record) {
+			r.MCP = &install.RecordMCP{Prompts: []install.RecordPrompt{{Name: "say_it", Tool: "say"}}}
+		}},
 		{"manifest", "requested", func(r *install.Record) { r.Requested = []string{"net"} }},
 		{"approval", "net", func(r *install.Record) { r.Granted = []string{"net"} }},
 		{"approval", "fingerprint", func(r *install.Record) { r.Fingerprint = "sha256:0" }},

@@ -23,7 +23,7 @@ const outputGrace = 500 * time.Millisecond
 // many goroutines.
 type Command struct {
 	pid      int
-	uid      int // the user it was made, 0 if none
+	leave    func() // gives back the user it was made
 	report   Report
 	group    *group
 	listener *listener
@@ -67,6 +67,11 @@ func start(ctx context.Context, s Spec, o Options) (*Command, error) {
 		}
 		files[1] = uintptr(in)
 	}
+	if s.Stdin != nil {
+		if files[0], err = descriptor(s.Stdin); err != nil {
+			return nil, &Error{Place: "descriptors", What: "standard input is closed", Fix: "keep it open until Start returns", Err: err}
+		}
+	}
 	for _, f := range s.Files {
 		fd, err := descriptor(f)
 		if err != nil {
@@ -81,7 +86,7 @@ func start(ctx context.Context, s Spec, o Options) (*Command, error) {
 		forks.release()
 		return nil, err
 	}
-	c := &Command{pid: l.pid, uid: l.uid, report: newReport(s.Profile, l.layers), group: l.group, stderr: newCapped(s.StderrCap), limits: s.Limits, done: make(chan struct{})}
+	c := &Command{pid: l.pid, leave: l.leave, report: newReport(s.Profile, l.layers), group: l.group, stderr: newCapped(s.StderrCap), limits: s.Limits, done: make(chan struct{})}
 	_ = unix.SetNonblock(l.pidfd, true) // so that the wait parks a goroutine, not a thread
 	c.number, c.pidfd = l.pidfd, os.NewFile(uintptr(l.pidfd), "pidfd")
 	if c.group != nil {
@@ -199,7 +204,7 @@ func (c *Command) mourn(readers []*reader, stop func() bool) {
 	if unseen {
 		c.exit.Code = -1
 	}
-	hostIDs().give(c.uid)
+	c.leave()
 	if call := c.listener.finish(); call >= 0 {
 		c.exit.Bound, c.exit.Call, c.exit.Killed = BoundSystemCall, callName(arch, call), false
 	}

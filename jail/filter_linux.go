@@ -40,7 +40,7 @@ func filterFor(p Profile, goarch string, c filterParams) ([]unix.SockFilter, err
 	switch p {
 	case Satellite:
 		policy = satellitePolicy(goarch, c)
-	case Build, Test:
+	case Build, Test, Proc:
 		policy = toolchainPolicy(p, goarch, c)
 	default:
 		return nil, fmt.Errorf("profile %d has no filter", p)

@@ -5,13 +5,17 @@ package jail
 import "golang.org/x/sys/unix"
 
 // toolchainPolicy is for the Go command and what it starts, static or dynamic,
-// and for the programs of a test. It is wide: files and processes are bounded by
+// for the programs of a test and for those of a command. It is wide: files and processes are bounded by
 // other walls. It closes what those leave open (sockets, namespaces, other
 // processes, what would outlive the run) and the parts of the kernel that an
 // ordinary program has no use for. A call it does not know fails as on a
 // kernel that does not have it, which is what programs are prepared for.
 func toolchainPolicy(profile Profile, goarch string, c filterParams) policy {
 	refuse := answer(c.refuse)
+	if profile == Proc {
+		// Its programs are not the extension's and try what they can do without.
+		refuse = fails(unix.EPERM)
+	}
 	p := policy{goarch: goarch, otherwise: fails(unix.ENOSYS)}
 	p.files()
 	p.processes()
@@ -19,6 +23,9 @@ func toolchainPolicy(profile Profile, goarch string, c filterParams) policy {
 	p.control(refuse)
 	p.sockets(profile)
 	p.privileged(refuse)
+	if profile == Proc {
+		p.general()
+	}
 	if goarch == "amd64" {
 		p.oldCalls(refuse)
 	}
@@ -131,11 +138,17 @@ func (p *policy) control(refuse answer) {
 	p.rule("personality", refuse, on(allow, lowIs(0, queryPersonality)))
 }
 
-// sockets: none of any family, but for a test the connected pair. A pair of another
+// general is what the programs of a system call beside.
+func (p *policy) general() {
+	p.add(allow, "getxattr", "lgetxattr", "fgetxattr", "listxattr", "llistxattr", "flistxattr",
+		"splice", "tee", "memfd_create", "sync", "syncfs", "sched_getattr", "get_mempolicy")
+}
+
+// sockets: none of any family, but for a test and a command the connected pair. A pair of another
 // type than a stream can be connected anew, to somebody else.
 func (p *policy) sockets(profile Profile) {
 	p.add(fails(unix.EAFNOSUPPORT), "socket")
-	if profile != Test {
+	if profile != Test && profile != Proc {
 		p.add(fails(unix.EAFNOSUPPORT), "socketpair")
 		return
 	}

@@ -36,6 +36,9 @@ type ids struct {
 	mu   sync.Mutex
 	next int
 	used map[int]bool // by what lives, as the namespace sees it
+	// tenants wait for the next command over a workspace of their owner's.
+	tenants map[owner][]*tenant
+	waiting int // how many, of all owners
 	// own says that there is no block: launches keep the host's own user.
 	own bool
 	why string // no block, although the host is root

@@ -103,6 +103,22 @@ type (
 
 // leastProgram is a static program that makes one system call, exit_group(0).
 func leastProgram(goarch string) []byte {
+	if goarch == "arm64" {
+		return staticProgram(goarch, []byte{
+			0x00, 0x00, 0x80, 0xd2, // mov x0, #0
+			0xc8, 0x0b, 0x80, 0xd2, // mov x8, #94
+			0x01, 0x00, 0x00, 0xd4, // svc #0
+		})
+	}
+	return staticProgram(goarch, []byte{
+		0x31, 0xff, // xor edi, edi
+		0xb8, 0xe7, 0x00, 0x00, 0x00, // mov eax, 231
+		0x0f, 0x05, // syscall
+	})
+}
+
+// staticProgram is the file of a program that is its code and nothing else.
+func staticProgram(goarch string, code []byte) []byte {
 	const (
 		base      = 0x400000
 		alignment = 0x10000 // of the largest pages
@@ -113,17 +129,9 @@ func leastProgram(goarch string) []byte {
 		execute, write, read       = 1, 2, 4
 		class64, littleEndian, one = 2, 1, 1
 	)
-	machine, code := uint16(amd64), []byte{
-		0x31, 0xff, // xor edi, edi
-		0xb8, 0xe7, 0x00, 0x00, 0x00, // mov eax, 231
-		0x0f, 0x05, // syscall
-	}
+	machine := uint16(amd64)
 	if goarch == "arm64" {
-		machine, code = arm64, []byte{
-			0x00, 0x00, 0x80, 0xd2, // mov x0, #0
-			0xc8, 0x0b, 0x80, 0xd2, // mov x8, #94
-			0x01, 0x00, 0x00, 0xd4, // svc #0
-		}
+		machine = arm64
 	}
 	size := uint64(headers + len(code))
 	var b bytes.Buffer

@@ -6,10 +6,11 @@
 // caller names a program, its exact arguments and environment, the descriptors
 // it inherits and its limits, and gets a [Command] to wait for or to kill.
 //
-// There are four kinds of program. A satellite is one process that sees no file
+// There are five kinds of program. A satellite is one process that sees no file
 // and talks over the descriptors it was given; a build is a tree of processes that
 // reads and writes the paths of its Spec; a test is a build that may run what it
-// made; a plain program is the system's own and has limits alone. All but the last have
+// made; a command of the capability proc is a tree of the system's own programs over one
+// directory; a plain program is the system's own and has limits alone. All but the last have
 // namespaces, a root of their own, a user of their own where the host is root, Landlock, no
 // capability and a system call filter. The report names the [Level] of what stood,
 // and a machine that lacks a demanded wall gets a refusal unless the caller
@@ -33,12 +34,15 @@
 //   - [Command.Done] closes only after the program is gone, its output was read
 //     to the end or given up after a bounded wait, and nothing of the Command
 //     is left in this process.
+//   - A Proc starts with namespaces or not at all, whatever is accepted otherwise.
 //   - The host keeps, for the life of its process, the descriptors of the shared
-//     namespaces, of the empty Landlock rule set, of one pair of sockets and of a null
-//     device at 255, and one page of memory at 16 GiB.
+//     namespaces, of the empty Landlock rule set, of one pair of sockets, of a null
+//     device at 255, of the first process of a Proc and, as root, of some user namespaces,
+//     and one page of memory at 16 GiB.
 package jail
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"os"
@@ -90,6 +94,11 @@ const (
 	Test
 	// Satellite is an extension: one process that sees no file at all.
 	Satellite
+	// Proc is a command of the capability proc: programs of the system over a
+	// [Workspace]. Its first process is one of the jail's own, which starts the
+	// program, clears up after what loses its parent, and ends with the program's status;
+	// a program that a signal n ended is status 128+n, one that could not be started 126 or 127.
+	Proc
 )
 
 // Nothing, as a limit, allows nothing at all, where zero means not set.
@@ -112,6 +121,8 @@ const (
 	// A build has some hundred processes and threads on a large machine, and a bomb
 	// as many as there is room for.
 	buildProcesses = 4096
+	// A command has some dozen processes, and threads for each.
+	procProcesses = 1024
 )
 
 const (
@@ -143,8 +154,13 @@ type Limits struct {
 }
 
 func (p Profile) fill(l Limits) Limits {
-	if (p == Build || p == Test) && l.Processes == 0 {
-		l.Processes = buildProcesses
+	if l.Processes == 0 {
+		switch p {
+		case Build, Test:
+			l.Processes = buildProcesses
+		case Proc:
+			l.Processes = procProcesses
+		}
 	}
 	if p != Satellite {
 		return l
@@ -177,6 +193,8 @@ type Spec struct {
 	Env []string
 	// Dir is the working directory, absolute; empty is the root directory.
 	Dir string
+	// Stdin becomes descriptor 0; nil is the null device. The caller keeps its own, like Files.
+	Stdin *os.File
 	// Files become descriptors 3, 4, … of the program. The caller keeps its
 	// own and closes them when it wants to.
 	Files []*os.File
@@ -200,8 +218,11 @@ type Spec struct {
 	// read and execute, and the directories it may write as well. It finds them under the same
 	// names and finds nothing else but the null device. Where the host is root,
 	// the directories of Writable with all that is in them are given to the user that the
-	// program is made. The other profiles have none.
+	// program is made. A Proc has ReadOnly as well, beside the system's programs, and
+	// the other profiles have none.
 	ReadOnly, Writable []string
+	// Workspace is what a Proc works on. The other profiles have none.
+	Workspace *Workspace
 	// Profile is the kind of program.
 	Profile Profile
 }
@@ -254,6 +275,9 @@ func (s *Spec) check() error {
 	if s.Dir != "" && (filepath.Clean(s.Dir) != s.Dir || strings.Count(s.Dir, "/") > maxDirDepth) {
 		return &Error{Place: "program", What: "the working directory " + quoted(s.Dir) + " is not a clean path, or too deep", Fix: "use a path without dots and of fewer directories"}
 	}
+	if err := s.checkWorkspace(); err != nil {
+		return err
+	}
 	if s.Joined && s.Stdout != nil {
 		return &Error{Place: "output", What: "standard output is joined to standard error and has a writer of its own", Fix: "choose one of them"}
 	}
@@ -290,6 +314,15 @@ func Start(ctx context.Context, s Spec, o Options) (*Command, error) {
 	s.Limits = s.Profile.fill(s.Limits)
 	if s.Dir == "" {
 		s.Dir = "/"
+	}
+	if s.Profile == Proc {
+		s.Dir = cmp.Or(strings.TrimSuffix(s.Dir, "/"), WorkspaceDir)
+		image, err := firstProcess()
+		if err != nil {
+			return nil, err
+		}
+		s.Image = image
+		s.ReadOnly = append(systemPaths(), s.ReadOnly...)
 	}
 	return start(ctx, s, o)
 }

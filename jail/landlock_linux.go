@@ -161,6 +161,12 @@ func (l *landlock) ruleset(s *Spec) (fd int, shared bool, err error) {
 	for _, path := range s.ReadOnly {
 		allow(path, readAccess)
 	}
+	if s.Profile == Proc {
+		err = errors.Join(err, l.allowWorkspace(fd, s.Workspace))
+		for _, device := range procDevices {
+			allow(device, unix.LANDLOCK_ACCESS_FS_READ_FILE|unix.LANDLOCK_ACCESS_FS_WRITE_FILE)
+		}
+	}
 	for _, path := range s.Writable {
 		rights := uint64(writeAccess)
 		if s.Profile == Test {
@@ -182,6 +188,11 @@ func (l *landlock) allow(ruleset int, path string, rights uint64) error {
 		return err
 	}
 	defer unix.Close(fd)
+	return l.allowOpen(ruleset, fd, rights)
+}
+
+// allowOpen is allow for what is open.
+func (l *landlock) allowOpen(ruleset, fd int, rights uint64) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
 		return err

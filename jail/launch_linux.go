@@ -34,7 +34,12 @@ type launch struct {
 	ns                       *namespaces // nil: the program is in the host's own
 	group                    *group
 	trees                    []*mount
+	workspace                *mount // a command's, where the child opens it
+	guards                   []guard
 	uid                      int          // the user the program was made, 0 if none
+	tenant                   *tenant      // whose user that is, where it is a workspace's owner
+	tree                     int          // the workspace, opened by the host, -1 if the child does
+	procfs                   int          // the call that mounts /proc, or -1
 	note                     string       // for the report, of the step at hand
 	image, ruleset, listener int          // descriptors for the child, -1 if none
 	listens                  bool         // a refused call is to be told
@@ -76,6 +81,7 @@ func (l *launch) run() (err error) {
 	l.layers = make([]Layer, 0, len(steps))
 	l.image, l.ruleset, l.listener, l.pidfd, l.listenFD = -1, -1, -1, -1, -1
 	l.ns, l.group, l.trees, l.uid, l.inner, l.enter = nil, nil, nil, 0, -1, -1
+	l.tenant, l.tree, l.procfs, l.workspace, l.guards = nil, -1, -1, nil, nil
 	if l.spec.Image == nil {
 		return l.try()
 	}
@@ -87,7 +93,7 @@ func (l *launch) run() (err error) {
 
 func (l *launch) try() error {
 	wideTable()
-	l.listens = l.spec.Profile != Plain && !l.options.Trace && listening().Load() && !l.without(layerFilter)
+	l.listens = l.spec.Profile != Plain && l.spec.Profile != Proc && !l.options.Trace && listening().Load() && !l.without(layerFilter)
 	if l.spec.Profile == Satellite && l.without(layerSealed) {
 		l.listens = false // its exec by a path is refused, and nobody could be told of it yet
 	}
@@ -107,6 +113,14 @@ func (l *launch) try() error {
 			defer unix.Close(fd)
 		}
 	}
+	if l.spec.Profile == Proc {
+		if err := l.lendWorkspace(); err != nil {
+			return err
+		}
+		if l.tree >= 0 {
+			defer unix.Close(l.tree)
+		}
+	}
 	p, err := l.compose()
 	if err != nil {
 		return err
@@ -115,7 +129,20 @@ func (l *launch) try() error {
 	if err := l.give(); err != nil {
 		return err
 	}
-	return l.execute(p)
+	if err := l.execute(p); err != nil {
+		return err
+	}
+	l.noteProcfs(p)
+	return nil
+}
+
+// leave gives back the user that the program was made.
+func (l *launch) leave() {
+	if l.tenant != nil {
+		l.tenant.leave()
+		return
+	}
+	hostIDs().give(l.uid)
 }
 
 // wideTable sees to it that a copy of this process's descriptor table has room
@@ -242,6 +269,12 @@ func (l *launch) refused(p *program, i int) error {
 	case p.steps[i] >= len(steps):
 		return &Error{Place: "start", What: name + " was refused", Err: errno}
 	}
+	for _, g := range l.guards {
+		if i == g.open || i == g.move {
+			return &Error{Place: layerRoot, What: quoted(g.path) + " in the workspace cannot be guarded", Err: errno,
+				Fix: "see that it is there and no link"}
+		}
+	}
 	for _, m := range l.trees {
 		if i == m.open {
 			return &Error{Place: layerRoot, What: quoted(m.path) + " cannot be opened for the program", Err: errno,
@@ -270,7 +303,7 @@ func (l *launch) discard() {
 	if l.group != nil {
 		l.group.remove()
 	}
-	hostIDs().give(l.uid)
+	l.leave()
 }
 
 // explain makes a sentence of what exec said.

@@ -30,7 +30,9 @@ func (l *launch) mounts() []*mount {
 		add(path, attributes)
 	}
 	// Read-only as a file: it can be written to, and keeps its mode and times.
-	add(os.DevNull, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NOEXEC)
+	for _, device := range l.devices() {
+		add(device, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NOEXEC)
+	}
 	slices.SortStableFunc(list, func(a, b *mount) int { return strings.Compare(a.path, b.path) })
 	return list
 }
@@ -68,4 +70,12 @@ func (l *launch) give() error {
 		}
 	}
 	return nil
+}
+
+// devices are those that a program finds.
+func (l *launch) devices() []string {
+	if l.spec.Profile == Proc {
+		return procDevices
+	}
+	return []string{os.DevNull}
 }

@@ -228,6 +228,44 @@ func mapUsers(pid int, i *ids) error {
 	return errors.Join(writeProc(dir+"uid_map", users), writeProc(dir+"gid_map", groups))
 }
 
+// newUsers is a user namespace that maps users and groups so, with nothing in it. It is
+// made on the forking thread.
+func newUsers(users, groups string) (fd int, err error) {
+	var own closers
+	defer own.close()
+	var ask [2]int
+	if err := unix.Pipe2(ask[:], unix.O_CLOEXEC); err != nil {
+		return -1, &Error{Place: layerUser, What: "no pipe to the process that makes a user namespace", Err: err}
+	}
+	own.add(ask[0])
+	own.add(ask[1])
+	p := newProgram()
+	if ask[0] > 0 {
+		p.add(unix.SYS_CLOSE_RANGE, 0, uintptr(ask[0]-1), 0)
+	}
+	p.add(unix.SYS_CLOSE_RANGE, uintptr(ask[0]+1), 1<<31-1, 0)
+	p.add(unix.SYS_READ, uintptr(ask[0]), keep(p, &[8]byte{}), 1) // until it is closed
+	p.add(unix.SYS_EXIT_GROUP, 0)
+	pid, err := p.run(unix.CLONE_NEWUSER)
+	if err != nil {
+		return -1, &Error{Place: layerUser, What: "the kernel refused a user namespace", Fix: namespacesRemedy(err), Err: err}
+	}
+	defer func() {
+		own.closeOne(ask[1])
+		reap(pid)
+		p.done()
+	}()
+	dir := "/proc/" + strconv.Itoa(pid)
+	if err := errors.Join(writeProc(dir+"/uid_map", users), writeProc(dir+"/gid_map", groups)); err != nil {
+		return -1, &Error{Place: layerUser, What: "the users of a user namespace could not be set", Err: err}
+	}
+	fd, err = unix.Open(dir+"/ns/user", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, &Error{Place: layerUser, What: "a new user namespace cannot be opened through /proc", Err: err}
+	}
+	return fd, nil
+}
+
 func writeProc(path, text string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {

@@ -19,6 +19,7 @@ type call struct {
 	into    *uintptr // takes a result that is no error: an argument of a later call
 	onError uintptr  // where to go on after an error; 0 ends the child
 	onValue uintptr  // where to go on after a result above zero; 0 is the next call
+	also    *uintptr // takes what into takes, where two calls want it
 }
 
 const callSize = unsafe.Sizeof(call{})
@@ -87,8 +88,14 @@ func (p *program) tolerate(i int) { p.jumps = append(p.jumps, jump{i, i + 1, tru
 // call i above zero.
 func (p *program) onValue(i int) { p.jumps = append(p.jumps, jump{i, len(p.calls), false}) }
 
-// pass stores the result of call i as an argument of call j.
-func (p *program) pass(i, j, argument int) { p.calls[i].into = &p.calls[j].args[argument] }
+// pass stores the result of call i as an argument of call j, and perhaps of a second one.
+func (p *program) pass(i, j, argument int) {
+	to := &p.calls[i].into
+	if *to != nil {
+		to = &p.calls[i].also
+	}
+	*to = &p.calls[j].args[argument]
+}
 
 // zero has the child end after a result of call i above zero.
 func (p *program) zero(i int) { p.jumps = append(p.jumps, jump{i, -1, false}) }

@@ -7,7 +7,8 @@
 #define INTO     64
 #define ONERROR  72
 #define ONVALUE  80
-#define SIZE     88
+#define ALSO     88
+#define SIZE     96
 
 // func spawn(flags uintptr, first *call, fault *uintptr) (pid int)
 //
@@ -43,6 +44,10 @@ make:
 	TESTQ	AX, AX
 	JLT	failed
 	MOVQ	INTO(R12), BX
+	TESTQ	BX, BX
+	JZ	judge
+	MOVQ	AX, (BX)
+	MOVQ	ALSO(R12), BX
 	TESTQ	BX, BX
 	JZ	judge
 	MOVQ	AX, (BX)

@@ -7,7 +7,8 @@
 #define INTO     64
 #define ONERROR  72
 #define ONVALUE  80
-#define SIZE     88
+#define ALSO     88
+#define SIZE     96
 
 // func spawn(flags uintptr, first *call, fault *uintptr) (pid int)
 //
@@ -41,6 +42,9 @@ make:
 	MOVD	R0, RESULT(R19)
 	TBNZ	$63, R0, failed
 	MOVD	INTO(R19), R22
+	CBZ	R22, judge
+	MOVD	R0, (R22)
+	MOVD	ALSO(R19), R22
 	CBZ	R22, judge
 	MOVD	R0, (R22)
 judge:

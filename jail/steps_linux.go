@@ -101,10 +101,16 @@ func controlGroup(l *launch, p *program) (*Error, error) {
 // see while it is still who may open them, and makes a root of them later.
 func joinNamespaces(l *launch, p *program) (*Error, error) {
 	n, err := sharedNamespaces()
+	if err != nil && l.spec.Profile == Proc {
+		return nil, err
+	}
 	if err != nil {
 		return err.(*Error), nil
 	}
 	l.ns = n
+	if l.spec.Profile == Proc {
+		return nil, l.joinForCommand(p)
+	}
 	n.join(p)
 	switch {
 	case l.without(layerRoot):
@@ -136,6 +142,11 @@ func dropUser(l *launch, p *program) (*Error, error) {
 	case l.ns == nil && l.spec.Image == nil:
 		return skip("the program's files are the host's own, and without namespaces only root may reach them"), nil
 	}
+	if l.tenant != nil {
+		l.uid = l.tenant.outside
+		become(p, uintptr(l.tenant.inside))
+		return nil, nil
+	}
 	outside, inside, ok := hostIDs().take()
 	if !ok {
 		return nil, &Error{Place: layerUser, What: "all " + strconv.Itoa(idBlock-2) + " users of this host are in use", Fix: "end some satellites"}
@@ -161,6 +172,8 @@ func become(p *program, id uintptr) {
 // joined a root with nothing in it.
 func rootFilesystem(l *launch, p *program) (*Error, error) {
 	switch {
+	case l.spec.Profile == Proc:
+		return nil, l.rootOfCommand(p)
 	case l.ns == nil:
 		return skip("there is no mount namespace for it"), nil
 	case l.spec.Profile == Satellite:
@@ -168,19 +181,33 @@ func rootFilesystem(l *launch, p *program) (*Error, error) {
 	}
 	p.add(unix.SYS_MOUNT, p.text("jail"), p.text(scaffold), p.text("tmpfs"), unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, p.text("mode=755,size=1m"))
 	made := map[string]bool{scaffold: true}
+	l.placeTrees(p, made)
+	l.makeWay(p, made, scaffold+l.spec.Dir, false)
+	pivot(p)
+	p.restrict("/", unix.MOUNT_ATTR_RDONLY, 0)
+	return nil, nil
+}
+
+// placeTrees puts what was opened under the new root.
+func (l *launch) placeTrees(p *program, made map[string]bool) {
 	for _, m := range l.trees {
 		at := scaffold + m.path
 		l.makeWay(p, made, at, m.file)
-		move := p.add(unix.SYS_MOVE_MOUNT, 0, p.text(""), atFDCWD, p.text(at), unix.MOVE_MOUNT_F_EMPTY_PATH)
+		move := p.place(at)
 		p.pass(m.open, move, 0)
-		attr := keep(p, &unix.MountAttr{Attr_set: m.attributes})
-		p.add(unix.SYS_MOUNT_SETATTR, atFDCWD, p.text(at), unix.AT_RECURSIVE, attr, unsafe.Sizeof(unix.MountAttr{}))
+		p.restrict(at, m.attributes, unix.AT_RECURSIVE)
 	}
-	l.makeWay(p, made, scaffold+l.spec.Dir, false)
-	pivot(p)
-	attr := keep(p, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
-	p.add(unix.SYS_MOUNT_SETATTR, atFDCWD, p.text("/"), 0, attr, unsafe.Sizeof(unix.MountAttr{}))
-	return nil, nil
+}
+
+// place adds the move of a tree, the descriptor of which is yet to be passed.
+func (p *program) place(at string) (move int) {
+	return p.add(unix.SYS_MOVE_MOUNT, 0, p.text(""), atFDCWD, p.text(at), unix.MOVE_MOUNT_F_EMPTY_PATH)
+}
+
+// restrict adds attributes to a mount.
+func (p *program) restrict(at string, attributes uint64, flags uintptr) {
+	attr := keep(p, &unix.MountAttr{Attr_set: attributes})
+	p.add(unix.SYS_MOUNT_SETATTR, atFDCWD, p.text(at), flags, attr, unsafe.Sizeof(unix.MountAttr{}))
 }
 
 // makeWay adds the directories that lead to a place, and the place itself.
@@ -215,6 +242,10 @@ const ownProcess = unix.CLONE_VM | unix.CLONE_VFORK | unix.CLONE_FILES | unix.CL
 func ownTree(l *launch, p *program) (*Error, error) {
 	if l.spec.Profile == Plain {
 		return skip("only the process group is killed, and the host's own sudden death ends only its leader"), nil
+	}
+	if l.spec.Profile == Proc { // it is in the process of its own already
+		p.add(unix.SYS_UNSHARE, unix.CLONE_NEWUSER)
+		return nil, nil
 	}
 	flags := ownProcess
 	if l.ns != nil {
@@ -369,6 +400,9 @@ func lookForHost(p *program) {
 func restrictFiles(l *launch, p *program) (*Error, error) {
 	if err := landlocked().err; err != nil {
 		return err.(*Error), nil
+	}
+	if l.spec.Profile == Proc {
+		allowInside(p)
 	}
 	p.add(unix.SYS_LANDLOCK_RESTRICT_SELF, rulesetAt, 0)
 	p.add(unix.SYS_CLOSE, rulesetAt)

@@ -23,6 +23,9 @@ const (
 	maxHeader        = 64       // longer than any registered header
 	maxFormat        = 128      // a scheme word and a placeholder
 	maxArgument      = 256      // one word of a command prefix
+	maxURI           = 256      // shown whole on an approval screen, and typed by nobody
+	maxFilledURI     = 4 << 10  // one of a template with its variables filled in
+	maxMIMEType      = 127      // RFC 6838 allows as many for either half; no registered type has as many in all
 	maxConfigKey     = 64       // typed by hand after --set
 	maxConfigString  = 8 << 10  // a template or a short document
 	maxConfig        = 32 << 10 // canonical JSON; it is compiled into the artifact and recorded
@@ -31,13 +34,15 @@ const (
 // The bounds on counts.
 const (
 	maxTools        = 64 // a model chooses badly long before
+	maxPrompts      = 64 // a person chooses from all of them
+	maxResources    = 64 // a client lists them all; a template stands for as many as there are
 	maxHosts        = 64 // an operator reads each of them
 	maxSecrets      = 16 // an operator reads each of them
 	maxCommands     = 64 // an operator reads each of them
 	maxCommandWords = 32 // an exact prefix, not a script
 )
 
-// The ranges and defaults of numbers.
+// The ranges and defaults.
 const (
 	// DefaultTimeoutMS is a tool's deadline where its table sets none, in
 	// milliseconds: a slow web request, and no model waits longer by accident.
@@ -54,6 +59,9 @@ const (
 	// DefaultRequestsPerCall is the number of requests one call may make where
 	// [net] sets none.
 	DefaultRequestsPerCall = 4
+
+	// DefaultMIMEType is what a resource gives where its table does not say.
+	DefaultMIMEType = "text/plain"
 
 	// minMemoryMB is the least memory_mb: an idle satellite holds about 4 MiB,
 	// and a Go heap needs room to grow into.

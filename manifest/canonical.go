@@ -129,12 +129,36 @@ func (m *Manifest) seal() error {
 	if m.limits != (Limits{}) {
 		doc["limits"] = object{"memory_mb": m.limits.MemoryMB}
 	}
+	if mcp := m.mcpObject(); len(mcp) > 0 {
+		doc["mcp"] = mcp
+	}
 	canonical, err := canonicalValue(doc)
 	if err != nil {
 		return err
 	}
 	m.canonical, m.revision = canonical, digest(canonical)
 	return nil
+}
+
+// mcpObject is what the manifest binds for MCP. A list without entries is left out.
+func (m *Manifest) mcpObject() object {
+	mcp := object{}
+	var prompts, resources []object
+	for _, p := range m.prompts {
+		prompts = append(prompts, object{"name": p.Name, "description": p.Description, "tool": p.Tool})
+	}
+	for _, r := range m.resources {
+		resources = append(resources, object{
+			"uri": r.URI, "name": r.Name, "description": r.Description, "mime_type": r.MIMEType, "tool": r.Tool,
+		})
+	}
+	if prompts != nil {
+		mcp["prompts"] = prompts
+	}
+	if resources != nil {
+		mcp["resources"] = resources
+	}
+	return mcp
 }
 
 func notNil(list []string) []string {

@@ -61,6 +61,9 @@ func (d *decoder) tables(root tomlfile.Table) {
 	for _, n := range d.faults.Each("hook", root) {
 		d.hook(n)
 	}
+	if n, ok := root["mcp"]; ok {
+		d.mcp(n)
+	}
 	if n, ok := root["net"]; ok {
 		d.net(n)
 	}

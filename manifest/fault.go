@@ -30,6 +30,9 @@ var format = tomlfile.Format{
 		{Name: "net.secret", Keys: []string{"env", "host", "header", "format"}, Listed: true},
 		{Name: "proc", Keys: []string{"commands"}},
 		{Name: "limits", Keys: []string{"memory_mb"}},
+		{Name: "mcp", Keys: []string{"prompt", "resource"}},
+		{Name: "mcp.prompt", Keys: []string{"name", "description", "tool"}, Listed: true},
+		{Name: "mcp.resource", Keys: []string{"uri", "name", "description", "mime_type", "tool"}, Listed: true},
 	},
 }
 

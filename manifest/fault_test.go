@@ -42,6 +42,8 @@ var base = tree{
 	"tool/run.go":     "package tool",
 	"gate/gate.go":    "package gate",
 	"schema/any.json": `{"type":"object"}`,
+	// Its one property can be bound to a prompt's argument and a URI's variable.
+	"schema/word.json": `{"type":"object","properties":{"word":{"type":"string"}},"required":["word"]}`,
 }
 
 // TestFaults decodes each archive under testdata/faults and compares the whole

@@ -32,6 +32,7 @@ func FuzzDecode(f *testing.F) {
 	for _, file := range vectors {
 		f.Add([]byte(readVector(f, file).Manifest))
 	}
+	f.Add([]byte(boundTools + bindings))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		m, err := Decode(text, base)
 		if err == nil {

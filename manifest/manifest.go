@@ -6,8 +6,9 @@
 // other way to make a Manifest that says anything, so whoever holds one knows
 // that its names, hosts, bounds and schemas have been checked. The package also
 // compiles a tool's JSON Schema and checks a call's arguments against it
-// ([Schema]), and holds the canonical JSON that every digest is taken over
-// ([Canonical], [Fingerprint], [ApprovalKey]).
+// ([Schema]), says how texts become arguments ([Arguments], [TemplateValues]), and
+// holds the canonical JSON that every digest is taken over ([Canonical],
+// [Fingerprint], [ApprovalKey]).
 //
 // It is not the vetting: whether an entry package exports the right function,
 // and whether the source uses what the manifest requests, is decided elsewhere.
@@ -43,14 +44,16 @@ type Files interface {
 type Manifest struct {
 	name, version, description, license, tier string
 
-	requests []string
-	tools    []Tool
-	hooks    []Hook
-	net      *Net
-	proc     *Proc
-	limits   Limits
-	config   Config
-	schemas  map[string]*Schema // by tool name
+	requests  []string
+	tools     []Tool
+	hooks     []Hook
+	prompts   []Prompt
+	resources []Resource
+	net       *Net
+	proc      *Proc
+	limits    Limits
+	config    Config
+	schemas   map[string]*Schema // by tool name
 
 	canonical []byte
 	revision  string

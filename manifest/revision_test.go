@@ -15,7 +15,7 @@ import (
 // TOML text, in no particular order.
 type document struct {
 	single map[string]map[string]string   // extension, net, proc, limits, config
-	many   map[string][]map[string]string // tool, hook, net.secret
+	many   map[string][]map[string]string // tool, hook, net.secret, mcp.prompt, mcp.resource
 }
 
 func drawDocument(t *rapid.T) document {
@@ -60,6 +60,15 @@ func drawDocument(t *rapid.T) document {
 			"list":    `[1, "x", [true]]`,
 		}
 	}
+	for _, name := range rapid.SliceOfDistinct(rapid.SampledFrom([]string{"p", "q", "r"}), rapid.ID).Draw(t, "prompts") {
+		d.many["mcp.prompt"] = append(d.many["mcp.prompt"], map[string]string{
+			"name": strconv.Quote(name), "description": strconv.Quote(text.Draw(t, "prompt")), "tool": strconv.Quote(tools[0]),
+		})
+	}
+	for _, name := range rapid.SliceOfDistinct(rapid.SampledFrom([]string{"p", "q", "r"}), rapid.ID).Draw(t, "resources") {
+		d.many["mcp.resource"] = append(d.many["mcp.resource"],
+			map[string]string{"uri": strconv.Quote("x:" + name), "name": strconv.Quote(name), "tool": strconv.Quote(tools[0])})
+	}
 	if rapid.Bool().Draw(t, "limits") {
 		d.single["limits"] = map[string]string{"memory_mb": "64"}
 	}
@@ -94,7 +103,7 @@ func (d document) render(t *rapid.T) string {
 		}
 		blocks = append(blocks, "["+name+"]\n"+pairs(keys))
 	}
-	for _, name := range []string{"tool", "hook"} {
+	for _, name := range []string{"tool", "hook", "mcp.prompt", "mcp.resource"} {
 		for _, keys := range d.many[name] {
 			blocks = append(blocks, "[[ "+name+" ]]\n"+pairs(keys))
 		}

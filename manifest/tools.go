@@ -53,8 +53,13 @@ func (d *decoder) toolName(s section, n tomlfile.Node, name string) {
 	if slices.ContainsFunc(d.m.tools, func(t Tool) bool { return t.Name == name }) {
 		s.Fault(n, "name", "another tool is named "+tomlfile.Quote(name), "give each tool its own name")
 	}
+	d.namesTogether(s, n, "tool", name)
+}
+
+// namesTogether checks a name that clients see with the extension's before it.
+func (d *decoder) namesTogether(s section, n tomlfile.Node, what, name string) {
 	if both := len(d.m.name) + len(name); both > MaxName {
-		s.Fault(n, "name", fmt.Sprintf("the extension's and the tool's name together have %d bytes, the bound is %d", both, MaxName),
+		s.Fault(n, "name", fmt.Sprintf("the extension's and the %s's name together have %d bytes, the bound is %d", what, both, MaxName),
 			"shorten one of them")
 	}
 }

@@ -4,7 +4,7 @@ import "slices"
 
 // The closed lists. Order is the order in which messages name them.
 var (
-	capabilities = []string{"net", "fs_read", "fs_write", "kv", "proc", "clock", "rand"}
+	capabilities = []string{"net", "fs_read", "fs_write", "kv", "proc", "clock", "rand", "ask"}
 
 	// durableCapabilities are served by the durable plane, which is not here.
 	durableCapabilities = []string{"state", "timers", "attention", "send", "session", "compaction"}

@@ -7,7 +7,7 @@ import (
 
 // SeamVersion changes whenever the lists below do, or what a rule lets pass. An install records it, so that a later
 // seam with other rules asks the operator anew.
-const SeamVersion = 3
+const SeamVersion = 4
 
 // Seam is what source may name, as it is recorded with an approval.
 type Seam struct {
@@ -41,7 +41,7 @@ const (
 // seam is the prelude's part of the seam. prelude/cap itself is one error type, for errors.As.
 var seam = []string{
 	extPath, hooks, prelude + "cap",
-	caps + "clock", caps + "fs", caps + "kv", caps + "net", caps + "proc", caps + "rand", caps + "report",
+	caps + "ask", caps + "clock", caps + "fs", caps + "kv", caps + "net", caps + "proc", caps + "rand", caps + "report",
 }
 
 // pure is the part of the standard library that computes. None of it reads a file, opens a socket, starts a process,

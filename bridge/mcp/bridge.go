@@ -2,44 +2,210 @@ package mcp
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
+	"slices"
+	"sync"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/loomext/loomext/host"
 )
 
+const (
+	// refreshEvery is how often the store is looked at: a change is to be seen by a client
+	// within a second, and a look costs a few links.
+	refreshEvery = 250 * time.Millisecond
+	// closeWithin bounds the wait for a client that takes nothing more in. Its answers
+	// are lost then; satellites are gone before.
+	closeWithin = 2 * time.Second
+)
+
 // Options are how a bridge serves.
 type Options struct {
 	// Only and Except choose what is served: names of extensions, or of one tool as
-	// <extension>__<tool>. An empty Only is all.
+	// <extension>__<tool>. An empty Only is all. A prompt and a resource are served
+	// where their tool is.
 	Only, Except []string
 	// Version is that of loomext, which clients are told.
 	Version string
-	// Logger is told what happens here. Nil logs nothing.
+	// Logger is told what is left out and why, in names and figures. Nil logs nothing.
 	Logger *slog.Logger
-	// Warm starts the satellites ahead of need.
+	// Warm starts the satellites of what is served ahead of need.
 	Warm bool
 }
 
 // Bridge is one session of a host, as a server of the protocol.
 type Bridge struct {
-	server *sdk.Server
+	host    *host.Host
+	session *host.Session
+	server  *sdk.Server
+	choice  choice
+	logger  *slog.Logger
+	warm    bool
+
+	catalog   catalog
+	artifacts artifacts
+	open      openCalls
+	output    output
+	watched   watched
+
+	ctx     context.Context // ends with the bridge
+	end     context.CancelFunc
+	running sync.WaitGroup
+	closing sync.Once
+	closed  chan struct{}
 }
 
-// New opens a session of the host and a server for it.
+// New opens a session of the host and a server for it, which offers what is
+// installed from now on. It starts no satellite, unless o.Warm.
 func New(h *host.Host, o Options) (*Bridge, error) {
-	return &Bridge{server: sdk.NewServer(&sdk.Implementation{Name: "loomext", Version: o.Version}, nil)}, nil
+	chosen, err := newChoice(o.Only, o.Except)
+	if err != nil {
+		return nil, err
+	}
+	b := &Bridge{host: h, choice: chosen, logger: o.Logger, warm: o.Warm, output: newOutput(), closed: make(chan struct{})}
+	if b.logger == nil {
+		b.logger = slog.New(slog.DiscardHandler)
+	}
+	b.ctx, b.end = context.WithCancel(context.Background())
+	b.session, err = h.Open(b.ctx, host.SessionOptions{Extensions: chosen.extensions(), Lazy: true, Output: b.output.take})
+	if err != nil {
+		b.end()
+		return nil, fmt.Errorf("mcp: %w", err)
+	}
+	records := b.session.Records()
+	b.server = sdk.NewServer(&sdk.Implementation{Name: "loomext", Title: "loomext", Version: o.Version}, b.serverOptions(records))
+	b.server.AddReceivingMiddleware(b.guard)
+	b.apply(records)
+	for _, name := range chosen.unmatched(records) {
+		b.logger.Warn("nothing installed has this name", "asked", name)
+	}
+	b.running.Go(b.watch)
+	b.running.Go(b.forward)
+	b.ahead(names(records))
+	return b, nil
 }
 
 // Server is the server, for a handler of HTTP.
 func (b *Bridge) Server() *sdk.Server { return b.server }
 
-// Serve serves one connection until its end or that of ctx. [Bridge.Close] is the
+// connection is the key of the context of a connection, in that of its requests:
+// the SDK hands its values on, and not its end.
+type connection struct{}
+
+// Serve serves one connection until its end or that of ctx, which both end what was
+// called over it. The error is that of the connection, or of ctx. [Bridge.Close] is the
 // caller's.
 func (b *Bridge) Serve(ctx context.Context, t sdk.Transport) error {
-	return b.server.Run(ctx, t)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	session, err := b.server.Connect(context.WithValue(ctx, connection{}, ctx), t, nil)
+	if err != nil {
+		return fmt.Errorf("mcp: the connection: %w", err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- session.Wait() }()
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+		go session.Close() // it waits for answers to go out
+		select {
+		case <-ended:
+		case <-time.After(closeWithin):
+		}
+		return ctx.Err()
+	}
+	if err != nil {
+		return fmt.Errorf("mcp: the connection: %w", err)
+	}
+	return nil
 }
 
-// Close leaves no satellite and no goroutine of the bridge.
-func (b *Bridge) Close() {}
+// errClosed is why calls end with their bridge.
+var errClosed = errors.New("the bridge was closed")
+
+// lasting is a request's context that ends with its connection and with the bridge
+// as well.
+func (b *Bridge) lasting(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stopped := context.AfterFunc(b.ctx, func() { cancel(errClosed) })
+	gone := func() bool { return true }
+	if life, ok := ctx.Value(connection{}).(context.Context); ok {
+		gone = context.AfterFunc(life, func() { cancel(context.Cause(life)) })
+	}
+	return ctx, func() {
+		stopped()
+		gone()
+		cancel(nil)
+	}
+}
+
+// Close ends every call and leaves no satellite and no goroutine of the bridge. It
+// may be called again.
+func (b *Bridge) Close() {
+	b.closing.Do(func() {
+		b.end()
+		b.session.Close()
+		done := make(chan struct{})
+		go func() {
+			b.running.Wait()
+			close(done)
+		}()
+		select {
+		case <-done:
+		case <-time.After(closeWithin): // a line that a client does not take in
+		}
+		close(b.closed)
+	})
+	<-b.closed
+}
+
+// watch keeps what is offered at what is installed.
+func (b *Bridge) watch() {
+	tick := time.NewTicker(refreshEvery)
+	defer tick.Stop()
+	var said string
+	for {
+		select {
+		case <-b.ctx.Done():
+			return
+		case <-tick.C:
+		}
+		changes, err := b.session.Refresh(b.ctx)
+		if err != nil && b.ctx.Err() == nil && err.Error() != said {
+			said = err.Error() // and not again four times a second
+			b.logger.Warn("the store cannot be read; what was installed is served on", "error", err)
+		}
+		if err != nil || changes.None() {
+			continue
+		}
+		said = ""
+		b.apply(b.session.Records())
+		for _, name := range changes.Replaced {
+			b.updated(name)
+		}
+		b.ahead(slices.Concat(changes.Added, changes.Replaced))
+	}
+}
+
+// ahead starts the satellites of those extensions, in the background, where they are
+// to be started ahead of need.
+func (b *Bridge) ahead(names []string) {
+	if !b.warm {
+		return
+	}
+	for _, name := range names {
+		if !b.catalog.has(name) {
+			continue
+		}
+		b.running.Go(func() {
+			// The first event of any satellite. One that has no hook for it has started all the same.
+			if _, _, err := b.session.Begin(b.ctx, host.Event{Extension: name}); err != nil && host.KindOf(err) != host.Unhandled {
+				b.logger.Warn("start ahead of need failed", "extension", name, "failed", string(host.KindOf(err)))
+			}
+		})
+	}
+}

@@ -36,6 +36,7 @@ func approvalText(a install.Approval, gate gateSetting) string {
 		p.row("changes", orNoneLines(changeLines(a.Changes))...)
 	}
 	p.tools(a.Tools)
+	p.mcp(a.MCP)
 	p.hooks(a.Hooks)
 	p.gate(a.Hooks, gate)
 	p.requests(a.Requests)
@@ -100,6 +101,28 @@ func (p *page) tools(tools []install.RecordTool) {
 	}
 	if len(tools) == 0 {
 		p.row(label, "none")
+	}
+}
+
+// mcp lists what clients of MCP get instead of the tools that are bound there. Few extensions
+// bind any, and of none nothing is said.
+func (p *page) mcp(mcp *install.RecordMCP) {
+	if mcp == nil {
+		return
+	}
+	label := "mcp prompts"
+	for _, prompt := range mcp.Prompts {
+		p.row(label, fmt.Sprintf("%s  (by the tool %s)", escape.Line(prompt.Name), escape.Line(prompt.Tool)))
+		p.row("", indented(wrap(escape.Block(prompt.Description), textWidth-2))...)
+		label = ""
+	}
+	label = "mcp resources"
+	for _, resource := range mcp.Resources {
+		p.row(label, escape.Line(resource.URI))
+		p.row("", indented(wrap(fmt.Sprintf("%s, %s, by the tool %s", escape.Line(resource.Name),
+			escape.Line(resource.MIMEType), escape.Line(resource.Tool)), textWidth-2))...)
+		p.row("", indented(wrap(escape.Block(resource.Description), textWidth-2))...)
+		label = ""
 	}
 }
 

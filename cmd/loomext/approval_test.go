@@ -18,6 +18,13 @@ func sampleApproval() install.Approval {
 			Name: "look", Description: strings.Repeat("a long description of what the model reads ", 6),
 			PromptSnippet: "look: look a word up", Entry: "look", TimeoutMS: 8000,
 		}},
+		MCP: &install.RecordMCP{
+			Prompts: []install.RecordPrompt{{Name: "explain", Description: "Explain a word.", Tool: "look"}},
+			Resources: []install.RecordResource{
+				{URI: "words://{word}", Name: "word", Description: "One word.", MIMEType: "text/markdown", Tool: "look"},
+				{URI: "words:all", Name: "all", MIMEType: "text/plain", Tool: "all"},
+			},
+		},
 		Hooks: []install.RecordHook{{Event: "tool_call", Entry: "gate"}},
 		Net: &install.RecordNet{
 			Hosts: []string{"api.example.com", "b.example.com"}, Methods: []string{"GET"},
@@ -51,6 +58,8 @@ func TestApprovalTextHasAllThatIsApproved(t *testing.T) {
 		"              config.results: 10 → 5\n",
 		"tools         look  (look, at most 8s)\n",
 		"prompt: look: look a word up\n",
+		"mcp prompts   explain  (by the tool look)\n                Explain a word.\n",
+		"mcp resources words://{word}\n                word, text/markdown, by the tool look\n                One word.\n              words:all\n                all, text/plain, by the tool all\nhooks",
 		"hooks         tool_call  (gate)\ngate          closed: a tool call is blocked when this extension gives no verdict\ncapabilities",
 		"capabilities  net\n                used at look/look.go:16:2 net.Fetch\n",
 		"                and 2 more places\n              proc\n",
@@ -123,7 +132,7 @@ func TestApprovalTextEscapesEveryField(t *testing.T) {
 	if strings.ContainsAny(text, "\x1b\x07\u202e") {
 		t.Errorf("a control character passed: %q", text)
 	}
-	if n := strings.Count(text, `\x1b[2J`); n < 20 {
+	if n := strings.Count(text, `\x1b[2J`); n < 30 {
 		t.Errorf("%d poisoned fields are shown, want all of them", n)
 	}
 }
@@ -135,7 +144,7 @@ func TestApprovalTextOfTheLeastExtension(t *testing.T) {
 			t.Errorf("the approval lacks %q:\n%s", want, text)
 		}
 	}
-	if strings.Contains(text, "replaces") || strings.Contains(text, "secrets") {
+	if strings.Contains(text, "replaces") || strings.Contains(text, "secrets") || strings.Contains(text, "mcp") {
 		t.Errorf("the approval speaks of what is not there:\n%s", text)
 	}
 }

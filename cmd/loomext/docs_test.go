@@ -83,6 +83,8 @@ func TestDocsNameEveryJSONKey(t *testing.T) {
 		"schema":       reflect.TypeFor[schemaResult](),
 		"doctor":       reflect.TypeFor[doctorResult](),
 		"config":       reflect.TypeFor[configResult](),
+		"audit":        reflect.TypeFor[auditEntry](),
+		"replay":       reflect.TypeFor[replayEntry](),
 		"logs":         reflect.TypeFor[logsEntry](),
 		"artifacts":    reflect.TypeFor[artifactEntry](),
 		"The record":   record,

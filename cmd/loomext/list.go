@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/loomext/loomext/bridge/mcp"
 	"github.com/loomext/loomext/escape"
 	"github.com/loomext/loomext/install"
 )
@@ -18,6 +19,7 @@ type listEntry struct {
 	Description    string   `json:"description"`
 	Source         string   `json:"source"`
 	Tools          []string `json:"tools"`
+	MCPNames       []string `json:"mcp_names"`
 	Hooks          []string `json:"hooks"`
 	Granted        []string `json:"granted"`
 	TreeDigest     string   `json:"tree_digest"`
@@ -36,6 +38,9 @@ func (c *cli) listCommand() *cobra.Command {
 		Long: `list shows every installed extension, by its record. An install that is broken is a row
 with its fault; it does not keep the others from being shown. To check the files behind the
 records, use verify.
+
+Where two extensions have a tool of one name, loomext mcp serves both under longer names, which
+are shown below the list.
 
 Exit statuses: 0, broken rows or not; 2 usage; 16 the store cannot be read.
 See "loomext help exitcodes".`,
@@ -60,8 +65,9 @@ func (c *cli) list(asJSON bool) error {
 		return err
 	}
 	rows := make([]listEntry, 0, len(entries))
+	offered := mcp.Offer(records(entries), nil, nil)
 	for _, entry := range entries {
-		rows = append(rows, newListEntry(entry))
+		rows = append(rows, newListEntry(entry, offered))
 	}
 	if asJSON {
 		return c.printJSON(rows)
@@ -76,11 +82,25 @@ func (c *cli) list(asJSON bool) error {
 		cells = append(cells, row.cells())
 	}
 	table(&text, cells)
+	if longer := longerNames(offered); len(longer) > 0 {
+		text.WriteString("\nTools of one name, as loomext mcp serves them: " + escape.Line(strings.Join(longer, ", ")) + "\n")
+	}
 	return c.printf("%s", text.String())
 }
 
-func newListEntry(entry install.Entry) listEntry {
-	row := listEntry{Name: entry.Name, Tools: []string{}, Hooks: []string{}, Granted: []string{}}
+// longerNames are the names of tools that are not served under their own.
+func longerNames(offered []mcp.Offered) []string {
+	var names []string
+	for _, tool := range offered {
+		if tool.Name != tool.Tool {
+			names = append(names, tool.Name)
+		}
+	}
+	return names
+}
+
+func newListEntry(entry install.Entry, offered []mcp.Offered) listEntry {
+	row := listEntry{Name: entry.Name, Tools: []string{}, MCPNames: []string{}, Hooks: []string{}, Granted: []string{}}
 	if entry.Record == nil {
 		fault := "record: cannot be read"
 		if entry.Err != nil {
@@ -96,6 +116,11 @@ func newListEntry(entry install.Entry) listEntry {
 	row.Granted = append(row.Granted, r.Granted...)
 	for _, tool := range r.Tools {
 		row.Tools = append(row.Tools, tool.Name)
+	}
+	for _, tool := range offered {
+		if tool.Extension == r.Name {
+			row.MCPNames = append(row.MCPNames, tool.Name)
+		}
 	}
 	for _, hook := range r.Hooks {
 		row.Hooks = append(row.Hooks, hook.Event)

@@ -47,7 +47,7 @@ Results go to standard output, everything else to standard error.
 		&cobra.Group{ID: groupStore, Title: "What is installed:"},
 		&cobra.Group{ID: groupAuthors, Title: "Before an install:"},
 	)
-	for _, sub := range []*cobra.Command{c.installCommand(), c.listCommand(), c.showCommand(), c.verifyCommand(), c.removeCommand(), c.callCommand(), c.fireCommand(), c.statusCommand(), c.logsCommand(), c.artifactsCommand(), c.configCommand()} {
+	for _, sub := range []*cobra.Command{c.installCommand(), c.listCommand(), c.showCommand(), c.verifyCommand(), c.removeCommand(), c.callCommand(), c.fireCommand(), c.statusCommand(), c.logsCommand(), c.artifactsCommand(), c.auditCommand(), c.replayCommand(), c.configCommand(), c.mcpCommand()} {
 		sub.GroupID = groupStore
 		root.AddCommand(sub)
 	}

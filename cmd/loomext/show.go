@@ -73,6 +73,7 @@ func recordText(installed *install.Installed) string {
 	}
 	p.row("installed at", escape.Line(installed.Dir))
 	p.tools(r.Tools)
+	p.mcp(r.MCP)
 	p.hooks(r.Hooks)
 	p.row("requested", orNone(r.Requested))
 	p.row("granted", orNone(r.Granted))

@@ -26,6 +26,8 @@ const (
 	statusTests    = 8
 	statusConfig   = 9
 	statusDeclined = 20
+	// statusDifferent is a replay with differences: neither a fault nor what was hoped for.
+	statusDifferent = 21
 	// statusSignal is added to the number of the signal that ended a command, as shells do.
 	statusSignal = 128
 )
@@ -132,6 +134,7 @@ const exitStatuses = `Every command of loomext ends with one of these:
   19  host        a satellite cannot be started
 
   20  the operator said no, or could not be asked: no terminal and neither --yes nor --grant
+  21  a replay is different from its record
 
  128+n  signal n ended it (130 for SIGINT, 143 for SIGTERM, 141 for a reader who left)
 `

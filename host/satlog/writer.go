@@ -14,11 +14,21 @@ type Writer struct {
 	session string
 	held    []byte // of a line that has no end yet, at most lineBytes
 	pace    pace
+	tap     func(line string) // nil: nobody listens
 }
 
 // Writer takes the output of a satellite in one session. The log holds the first 64 bytes of
 // the session's name.
 func (l *Log) Writer(session string) *Writer { return &Writer{log: l, session: session} }
+
+// Tap has every line that is written from now on told to somebody as well: without its end,
+// in pieces of at most 8 KiB, and the bytes as they came. It is told while the Write goes on,
+// so whoever listens must not block.
+func (w *Writer) Tap(tap func(line string)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.tap = tap
+}
 
 // Write cuts p into lines and appends those that have an end. What is left is held back up to
 // 8 KiB, and then written as a line. It always takes all of p and never fails. It waits for the
@@ -27,7 +37,7 @@ func (l *Log) Writer(session string) *Writer { return &Writer{log: l, session: s
 func (w *Writer) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	b := w.log.batch(w.session, markOutput)
+	b := w.batch()
 	rest := p
 	for {
 		line, after, ended := bytes.Cut(rest, []byte{'\n'})
@@ -59,7 +69,7 @@ func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.held) > 0 {
-		b := w.log.batch(w.session, markOutput)
+		b := w.batch()
 		b.line(w.held)
 		b.flush()
 		w.held = nil
@@ -73,12 +83,19 @@ type batch struct {
 	header []byte // of every line
 	text   []byte
 	lines  int
+	tap    func(line string)
 
 	written int // bytes so far
 }
 
 func (l *Log) batch(session string, mark byte) *batch {
 	return &batch{log: l, header: appendHeader(nil, time.Now(), session, mark)}
+}
+
+func (w *Writer) batch() *batch {
+	b := w.log.batch(w.session, markOutput)
+	b.tap = w.tap
+	return b
 }
 
 // add adds a line, in pieces where it is too long.
@@ -100,6 +117,9 @@ func (b *batch) line(line []byte) {
 	b.text = appendText(b.text, line)
 	b.text = append(b.text, '\n')
 	b.lines++
+	if b.tap != nil {
+		b.tap(string(line))
+	}
 }
 
 func (b *batch) flush() {

@@ -2,7 +2,7 @@
 // error a refused or failed call comes back as.
 //
 // A capability is a package below this one: net, fs, kv, proc, clock, rand,
-// report. Its functions take a context first, send one call over the
+// ask, report. Its functions take a context first, send one call over the
 // satellite's only channel and wait for the host to answer. Nothing in these
 // packages decides whether a call is allowed. They put arguments in order and
 // name what came back; the host judges every call, and only while an invocation

@@ -2,6 +2,7 @@ package cap_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/loomext/loomext/prelude/cap"
+	"github.com/loomext/loomext/prelude/cap/ask"
 	"github.com/loomext/loomext/prelude/cap/captest"
 	"github.com/loomext/loomext/prelude/cap/clock"
 	"github.com/loomext/loomext/prelude/cap/fs"
@@ -164,6 +166,59 @@ var rows = []row{
 		want: "r7",
 		typ:  new(*report.Error), says: `report: emit "chart": `,
 	},
+	{
+		name: "ask.User",
+		call: func(ctx context.Context) (any, error) {
+			return ask.User(ctx, ask.Question{Key: "city", Message: "Which?", Schema: json.RawMessage(`{"type": "object"}`)})
+		},
+		cap:  "ask.input",
+		args: `{requests:[{key:"city" kind:"user" params:"{\"message\":\"Which?\",\"requestedSchema\":{\"type\":\"object\"}}"}]}`,
+		good: captest.Answers(ask.Reply{Action: ask.Accept, Content: json.RawMessage(`{"city":"Oslo"}`)}),
+		want: ask.Reply{Action: "accept", Content: json.RawMessage(`{"city":"Oslo"}`)},
+		typ:  new(*ask.Error), says: `ask: "city": `,
+	},
+	{
+		name: "ask.User without a form",
+		call: func(ctx context.Context) (any, error) {
+			return ask.User(ctx, ask.Question{Key: "sure", Message: "Sure?"})
+		},
+		cap:  "ask.input",
+		args: `{requests:[{key:"sure" kind:"user" params:"{\"message\":\"Sure?\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{}}}"}]}`,
+		good: captest.Answers(ask.Reply{Action: ask.Decline}),
+		want: ask.Reply{Action: "decline"},
+		typ:  new(*ask.Error), says: `ask: "sure": `,
+	},
+	{
+		name: "ask.Model",
+		call: func(ctx context.Context) (any, error) {
+			return ask.Model(ctx, ask.Prompt{Key: "about", System: "Be brief.", Messages: []ask.Message{{Role: ask.RoleUser, Text: "Hi"}}, MaxTokens: 9})
+		},
+		cap:  "ask.input",
+		args: `{requests:[{key:"about" kind:"model" params:"{\"messages\":[{\"role\":\"user\",\"text\":\"Hi\"}],\"system\":\"Be brief.\",\"max_tokens\":9}"}]}`,
+		good: captest.Answers(ask.Completion{Text: "Hello", Model: "small", StopReason: "endTurn"}),
+		want: ask.Completion{Text: "Hello", Model: "small", StopReason: "endTurn"},
+		typ:  new(*ask.Error), says: `ask: "about": `,
+	},
+	{
+		name: "ask.Roots",
+		call: func(ctx context.Context) (any, error) { return ask.Roots(ctx, "roots") },
+		cap:  "ask.input",
+		args: `{requests:[{key:"roots" kind:"roots" params:"{}"}]}`,
+		good: captest.Answers([]ask.Root{{URI: "file:///a", Name: "a"}, {URI: "file:///b"}}),
+		want: []ask.Root{{URI: "file:///a", Name: "a"}, {URI: "file:///b"}},
+		typ:  new(*ask.Error), says: `ask: "roots": `,
+	},
+	{
+		name: "ask.All",
+		call: func(ctx context.Context) (any, error) {
+			return ask.All(ctx, ask.RootsRequest{Key: "r"}, ask.Question{Key: "q", Message: "?"})
+		},
+		cap:  "ask.input",
+		args: `{requests:[{key:"r" kind:"roots" params:"{}"} {key:"q" kind:"user" params:"{\"message\":\"?\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{}}}"}]}`,
+		good: captest.Answers([]ask.Root(nil), ask.Reply{Action: ask.Cancel}),
+		want: []ask.Response{{Roots: []ask.Root{}}, {Reply: ask.Reply{Action: "cancel"}}},
+		typ:  new(*ask.Error), says: `ask: "r", "q": `,
+	},
 }
 
 func got(value []byte, found bool, err error) (any, error) {
@@ -303,6 +358,64 @@ func TestRandomBytesAreAsManyAsAskedFor(t *testing.T) {
 	if b, err := rand.Bytes(host.Context(), 3); err == nil || !strings.Contains(err.Error(), "bytes is 2 bytes; want 3 bytes") {
 		t.Errorf("got %v, %v", b, err)
 	}
+}
+
+func TestAnAnswerThatIsNoneNamesItsPlace(t *testing.T) {
+	all := []ask.Request{
+		ask.Question{Key: "q", Message: "?"}, ask.Prompt{Key: "p", Messages: []ask.Message{{Role: ask.RoleUser, Text: "?"}}, MaxTokens: 1}, ask.RootsRequest{Key: "r"},
+	}
+	good := []any{ask.Reply{Action: ask.Accept}, ask.Completion{}, []ask.Root(nil)}
+	for n, wrong := range map[int][]string{
+		0: {"", "null", "{}", "[]", `{"action":"yes"}`, `{"action":1}`, "{"},
+		1: {"", "null", "{}", "[]", `{"model":"m"}`, `{"text":1}`, `{"text":"t","model":1}`},
+		2: {"", "null", "{}", "[]", `{"roots":null}`, `{"roots":{}}`, `{"roots":[1]}`},
+	} {
+		for _, text := range wrong {
+			host := captest.New(t)
+			host.Handle("ask.input", func(captest.Call) (captest.Value, error) {
+				answers := append([]any{}, good...)
+				answers[n] = text
+				return captest.Answers(answers...), nil
+			})
+			responses, err := ask.All(host.Context(), all...)
+			if cap.CodeOf(err) != cap.CodeProtocol || !strings.Contains(err.Error(), fmt.Sprintf("answers[%d]", n)) {
+				t.Errorf("%q: got %+v, %v", text, responses, err)
+			}
+		}
+	}
+	host := captest.New(t)
+	host.Handle("ask.input", func(captest.Call) (captest.Value, error) { return captest.Answers(good[:2]...), nil })
+	if _, err := ask.All(host.Context(), all...); err == nil || !strings.Contains(err.Error(), "answers is a list of 2; want a list of 3") {
+		t.Errorf("got %v", err)
+	}
+	host.Handle("ask.input", func(captest.Call) (captest.Value, error) {
+		return report.Map(field("answers", report.List(report.Int(1)))), nil
+	})
+	if _, err := ask.Roots(host.Context(), "r"); err == nil || !strings.Contains(err.Error(), "answers[0] is an int; want a string") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestARequestThatIsNoJSONIsNotSent(t *testing.T) {
+	host := captest.New(t)
+	for _, r := range []ask.Request{nil, ask.Question{Key: "q", Message: "?", Schema: json.RawMessage("{")}} {
+		_, err := ask.All(host.Context(), ask.RootsRequest{Key: "r"}, r)
+		if cap.CodeOf(err) != cap.CodeInvalidArgument || !strings.Contains(err.Error(), "request 2: ") {
+			t.Errorf("got %v", err)
+		}
+	}
+	if n := len(host.Calls()); n != 0 {
+		t.Errorf("%d calls arrived", n)
+	}
+}
+
+func TestAnAnswerOfNoKindIsAMistakeOfTheTest(t *testing.T) {
+	defer func() {
+		if text, _ := recover().(string); !strings.Contains(text, "answer 2 is a int; want an ask.Reply") {
+			t.Errorf("it says %q", text)
+		}
+	}()
+	captest.Answers("{}", 1)
 }
 
 func TestWithoutAnInvocationThereIsAnErrorAndNoHang(t *testing.T) {

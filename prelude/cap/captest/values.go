@@ -1,8 +1,11 @@
 package captest
 
 import (
+	"encoding/json"
+	"fmt"
 	"time"
 
+	"github.com/loomext/loomext/prelude/cap/ask"
 	"github.com/loomext/loomext/prelude/cap/fs"
 	"github.com/loomext/loomext/prelude/cap/report"
 )
@@ -62,3 +65,33 @@ func Random(b []byte) Value { return report.Map(field("bytes", report.Bytes(b)))
 
 // Emitted answers report.emit.
 func Emitted(id string) Value { return report.Map(field("id", report.String(id))) }
+
+// Answers answers ask.input: for each request an ask.Reply, an ask.Completion or a list
+// of ask.Root, or the JSON text of anything else as a string. It panics at what is none
+// of these.
+func Answers(answers ...any) Value {
+	list := make([]Value, 0, len(answers))
+	for n, answer := range answers {
+		switch a := answer.(type) {
+		case string:
+			list = append(list, report.String(a))
+			continue
+		case ask.Completion:
+			answer = struct {
+				Role string `json:"role"`
+				ask.Completion
+			}{ask.RoleAssistant, a}
+		case []ask.Root:
+			answer = map[string]any{"roots": append([]ask.Root{}, a...)} // none is an empty list
+		case ask.Reply:
+		default:
+			panic(fmt.Sprintf("captest: answer %d is a %T; want an ask.Reply, an ask.Completion, a []ask.Root or JSON text as a string", n+1, a))
+		}
+		text, err := json.Marshal(answer)
+		if err != nil {
+			panic(fmt.Sprintf("captest: answer %d: %v", n+1, err))
+		}
+		list = append(list, report.Text(text))
+	}
+	return report.Map(field("answers", report.List(list...)))
+}

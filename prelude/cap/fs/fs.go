@@ -1,14 +1,15 @@
 // Package fs asks the host for files of the workspace. Read and List are the
 // capability fs_read, Write and Edit are fs_write.
 //
-// The satellite sees no files of its own. A path is read by the host, inside the
-// workspace it serves. Files are text, and travel in one frame of at most 16 MiB.
+// The satellite sees no files of its own. A path is read by the host, inside the workspace
+// that the session has. It is relative, with slashes, and "." is the workspace itself. Files
+// are UTF-8 of at most 4 MiB. A list has at most 10,000 entries, and one call of Edit makes at
+// most 256 replacements.
 //
-// No host serves these today: with the capability granted, a call is unavailable. What a
-// host that does refuses is an [Error], with the codes that any capability has, and
-// not_found, permission_denied, wrong_kind for a directory in place of a file,
-// stale_content for an edit that does not find its text, and too_large. Package cap has
-// the codes as constants.
+// What the host refuses is an [Error], with the codes that any capability has, and not_found,
+// permission_denied for what is outside or protected, wrong_kind for what is no text file or,
+// in a list, no directory, stale_content for an edit that does not find its text, and
+// too_large. A session without a workspace is denied. Package cap has the codes as constants.
 package fs
 
 import (
@@ -68,7 +69,8 @@ func Read(ctx context.Context, path string) (string, error) {
 	return contents, nil
 }
 
-// Write makes contents the whole of a file.
+// Write makes contents the whole of a file, and makes the directories that are missing. A
+// file that was there keeps its permissions, and whoever reads it sees the old text or the new.
 func Write(ctx context.Context, path, contents string) error {
 	_, err := channel.Call(ctx, capWrite, report.Map(
 		pathField(path),
@@ -80,7 +82,7 @@ func Write(ctx context.Context, path, contents string) error {
 	return nil
 }
 
-// List gives what lies in a directory.
+// List gives what lies in a directory, by name. A link is no directory, wherever it leads.
 func List(ctx context.Context, path string) ([]Entry, error) {
 	v, err := channel.Call(ctx, capList, report.Map(pathField(path)))
 	if err != nil {
@@ -93,7 +95,8 @@ func List(ctx context.Context, path string) ([]Entry, error) {
 	return entries, nil
 }
 
-// Edit makes replacements in a file, in order, all of them or none.
+// Edit makes replacements in a file, in order, all of them or none. Each text has to stand
+// exactly once in the file as those before it leave it; places that overlap count as two.
 func Edit(ctx context.Context, path string, edits []Replacement) error {
 	list := make([]report.Value, 0, len(edits))
 	for _, e := range edits {

@@ -3,6 +3,7 @@ package tool
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"extension.invalid/probe/start"
+	"github.com/loomext/loomext/prelude/cap/ask"
 	"github.com/loomext/loomext/prelude/cap/clock"
 	"github.com/loomext/loomext/prelude/cap/kv"
 	"github.com/loomext/loomext/prelude/cap/net"
@@ -105,6 +107,27 @@ func capability(ctx context.Context, r request) (string, error) {
 	case "random":
 		b, err := rand.Bytes(ctx, r.N)
 		return fmt.Sprintf("%x", b), err
+	case "ask": // everybody, at once
+		responses, err := ask.All(ctx,
+			ask.Question{Key: r.Key, Message: r.Text, Schema: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}}}`)},
+			ask.Prompt{Key: r.Key + "_model", Messages: []ask.Message{{Role: ask.RoleUser, Text: r.Text}}, MaxTokens: 10},
+			ask.RootsRequest{Key: r.Key + "_roots"},
+		)
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("%s %s, %s, %s", responses[0].Reply.Action, responses[0].Reply.Content, responses[1].Completion.Text, responses[2].Roots[0].URI), nil
+	case "askagain": // one question after the other
+		for n := range r.N {
+			reply, err := ask.User(ctx, ask.Question{Key: fmt.Sprint(r.Key, n), Message: r.Text})
+			if err != nil {
+				return fmt.Sprint(n, " answers, then ", err), nil
+			}
+			if reply.Action != ask.Accept {
+				return reply.Action, nil
+			}
+		}
+		return fmt.Sprint(r.N, " answers"), nil
 	case "fetch":
 		response, err := net.Fetch(ctx, r.Text)
 		return fmt.Sprint(response.Status, " ", string(response.Body)), err

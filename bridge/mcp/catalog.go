@@ -1,0 +1,264 @@
+package mcp
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/loomext/loomext/install"
+	"github.com/loomext/loomext/manifest"
+)
+
+// catalog is what is offered, as the server has it.
+type catalog struct {
+	mu                                  sync.Mutex
+	tools, prompts, resources, patterns features
+	warned                              bool // of the budget
+}
+
+// features are the things of one list, by the name or the URI that clients use.
+type features map[string]feature
+
+// feature is one thing that clients find in a list.
+type feature struct {
+	extension string
+	print     string // another where the entry of the list is, or what it is bound to
+	bytes     int    // about what the entry takes in its list
+	arguments []manifest.Argument
+	add       func(*sdk.Server)
+}
+
+// has reports whether anything of an extension is offered.
+func (c *catalog) has(extension string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, list := range []features{c.tools, c.prompts, c.resources, c.patterns} {
+		for _, f := range list {
+			if f.extension == extension {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// apply makes the server offer what the records say: no more is taken away and put there
+// than has changed, for each change of a list is told to every client.
+func (b *Bridge) apply(records []install.Record) {
+	b.catalog.mu.Lock()
+	defer b.catalog.mu.Unlock()
+	fixed, patterns := b.resourcesOf(records)
+	b.update(&b.catalog.tools, b.toolsOf(records), "tool", b.server.RemoveTools)
+	b.update(&b.catalog.prompts, b.promptsOf(records), "prompt", b.server.RemovePrompts)
+	b.update(&b.catalog.resources, fixed, "resource", b.server.RemoveResources)
+	b.update(&b.catalog.patterns, patterns, "resource template", b.server.RemoveResourceTemplates)
+	total := 0
+	for _, f := range b.catalog.tools {
+		total += f.bytes
+	}
+	if total > Budget && !b.catalog.warned {
+		b.logger.Warn("the tools take much of a model's window with every request; choose with --only or --except",
+			"tools", len(b.catalog.tools), "bytes", total, "budget", Budget)
+	}
+	b.catalog.warned = total > Budget
+}
+
+// update brings one list from what it was to what it is to be. A thing that the SDK does
+// not take is left out, with a warning, until it is another.
+func (b *Bridge) update(have *features, want features, what string, remove func(names ...string)) {
+	var gone []string
+	for name := range *have {
+		if _, still := want[name]; !still {
+			gone = append(gone, name)
+		}
+	}
+	if len(gone) > 0 {
+		remove(gone...)
+	}
+	for name, f := range want {
+		if was, there := (*have)[name]; there && was.print == f.print {
+			continue
+		}
+		if err := attempt(func() { f.add(b.server) }); err != nil {
+			b.logger.Warn("left out: it cannot be served as a "+what, "name", name, "extension", f.extension, "error", err)
+			remove(name)
+			f.bytes = 0
+			want[name] = f
+		}
+	}
+	*have = want
+}
+
+// attempt runs what the SDK panics in where it does not like what it is given.
+func attempt(add func()) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%v", r)
+		}
+	}()
+	add()
+	return nil
+}
+
+// tool is one tool of a record, under the name that it is served by.
+type tool struct {
+	extension, served string
+	tool              install.RecordTool
+}
+
+func (t *tool) plain() (extension, name string) { return t.extension, t.tool.Name }
+
+// toolsOf are the tools of the records that are tools for clients as well.
+func toolsOf(records []install.Record, chosen choice) []*tool {
+	var all []*tool
+	for _, r := range records {
+		for _, t := range r.Tools {
+			if chosen.serves(r.Name, t.Name) && !r.MCP.Binds(t.Name) {
+				all = append(all, &tool{extension: r.Name, tool: t})
+			}
+		}
+	}
+	serve(all, func(t *tool, name string) { t.served = name })
+	return all
+}
+
+// entry is the tool's entry in the list, as the SDK takes it.
+func (t *tool) entry() (*sdk.Tool, error) {
+	schema, err := servedSchema(t.tool.Schema)
+	if err != nil {
+		return nil, err
+	}
+	return &sdk.Tool{Name: t.served, Description: t.tool.Description, InputSchema: schema}, nil
+}
+
+// fits says why a server would not take the entry.
+func fits(entry *sdk.Tool) error {
+	return attempt(func() {
+		sdk.NewServer(&sdk.Implementation{Name: "loomext"}, nil).AddTool(entry, nil)
+	})
+}
+
+func (b *Bridge) toolsOf(records []install.Record) features {
+	list := features{}
+	for _, t := range toolsOf(records, b.choice) {
+		list[t.served] = feature{
+			extension: t.extension,
+			print:     strings.Join([]string{t.extension, t.tool.Name, t.tool.Description, string(t.tool.Schema)}, "\x00"),
+			bytes:     len(t.served) + len(t.tool.Description) + len(t.tool.Schema),
+			add: func(s *sdk.Server) {
+				entry, err := t.entry()
+				if err != nil {
+					panic(err) // to attempt, like the SDK's own
+				}
+				s.AddTool(entry, b.toolHandler(t.extension, t.tool.Name))
+			},
+		}
+	}
+	return list
+}
+
+// servedSchema is a tool's schema as clients get it: as it was installed, but that the
+// protocol wants the word "object" at the top, which the dialect does not.
+func servedSchema(schema json.RawMessage) (json.RawMessage, error) {
+	var top map[string]json.RawMessage
+	if err := json.Unmarshal(schema, &top); err != nil || top == nil {
+		return nil, fmt.Errorf("its schema is no object")
+	}
+	if _, there := top["type"]; there {
+		return schema, nil // whether it is "object" is for the SDK to say
+	}
+	at := slices.Index(schema, '{') + 1
+	said := `"type":"object"`
+	if len(top) > 0 {
+		said += ","
+	}
+	return slices.Concat(schema[:at], []byte(said), schema[at:]), nil
+}
+
+// prompt is one prompt of a record, under the name that it is served by.
+type prompt struct {
+	extension, served string
+	prompt            install.RecordPrompt
+	schema            json.RawMessage
+}
+
+func (p *prompt) plain() (extension, name string) { return p.extension, p.prompt.Name }
+
+func (b *Bridge) promptsOf(records []install.Record) features {
+	var all []*prompt
+	for _, r := range records {
+		if r.MCP == nil {
+			continue
+		}
+		for _, p := range r.MCP.Prompts {
+			if t, ok := r.Tool(p.Tool); ok && b.choice.serves(r.Name, p.Tool) {
+				all = append(all, &prompt{extension: r.Name, prompt: p, schema: t.Schema})
+			}
+		}
+	}
+	serve(all, func(p *prompt, name string) { p.served = name })
+	list := features{}
+	for _, p := range all {
+		arguments := manifest.Arguments(p.schema)
+		list[p.served] = feature{
+			extension: p.extension, arguments: arguments,
+			print: strings.Join([]string{p.extension, p.prompt.Tool, p.prompt.Description, string(p.schema)}, "\x00"),
+			add: func(s *sdk.Server) {
+				entry := &sdk.Prompt{Name: p.served, Description: p.prompt.Description}
+				for _, a := range arguments {
+					entry.Arguments = append(entry.Arguments, &sdk.PromptArgument{Name: a.Name, Description: a.Description, Required: a.Required})
+				}
+				s.AddPrompt(entry, b.promptHandler(p.extension, p.prompt.Tool, p.prompt.Description, arguments))
+			},
+		}
+	}
+	return list
+}
+
+// resourcesOf are the resources of the records by their URI, and those whose URI is a
+// template. Where two extensions have one URI, the first by name has it.
+func (b *Bridge) resourcesOf(records []install.Record) (fixed, patterns features) {
+	fixed, patterns = features{}, features{}
+	for _, record := range records {
+		if record.MCP == nil {
+			continue
+		}
+		for _, r := range record.MCP.Resources {
+			t, ok := record.Tool(r.Tool)
+			if !ok || !b.choice.serves(record.Name, r.Tool) {
+				continue
+			}
+			list := fixed
+			if len(manifest.TemplateVariables(r.URI)) > 0 {
+				list = patterns
+			}
+			if first, taken := list[r.URI]; taken {
+				b.logger.Warn("left out: another extension has the resource", "uri", r.URI, "extension", record.Name, "other", first.extension)
+				continue
+			}
+			list[r.URI] = b.resource(record.Name, r, t.Schema)
+		}
+	}
+	return fixed, patterns
+}
+
+func (b *Bridge) resource(extension string, r install.RecordResource, schema json.RawMessage) feature {
+	arguments := manifest.Arguments(schema)
+	template := len(manifest.TemplateVariables(r.URI)) > 0
+	return feature{
+		extension: extension, arguments: arguments,
+		print: strings.Join([]string{extension, r.Name, r.Description, r.MIMEType, r.Tool, string(schema)}, "\x00"),
+		add: func(s *sdk.Server) {
+			handler := b.resourceHandler(extension, r, arguments)
+			if template {
+				s.AddResourceTemplate(&sdk.ResourceTemplate{URITemplate: r.URI, Name: r.Name, Description: r.Description, MIMEType: r.MIMEType}, handler)
+				return
+			}
+			s.AddResource(&sdk.Resource{URI: r.URI, Name: r.Name, Description: r.Description, MIMEType: r.MIMEType}, handler)
+		},
+	}
+}

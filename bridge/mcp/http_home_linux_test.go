@@ -1,0 +1,5 @@
+package mcp_test
+
+import "github.com/loomext/loomext/bridge/mcp"
+
+func init() { mcp.WebHome = deskHome }

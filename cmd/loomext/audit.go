@@ -1,0 +1,243 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/loomext/loomext/escape"
+	"github.com/loomext/loomext/install"
+	"github.com/loomext/loomext/record"
+)
+
+// auditStamp is the time of an invocation in the table. The day stands in the JSON.
+const auditStamp = "15:04:05.000"
+
+// auditEntry is one line of what audit --json prints. docs/cli.md describes it.
+type auditEntry struct {
+	Session    string          `json:"session"`
+	Call       int64           `json:"call"`
+	At         time.Time       `json:"at"`
+	Extension  string          `json:"extension"`
+	Version    string          `json:"version"`
+	Kind       string          `json:"kind"`
+	Name       string          `json:"name"`
+	Args       json.RawMessage `json:"args"`
+	ArgsBytes  int64           `json:"args_bytes"`
+	DeadlineMS int64           `json:"deadline_ms"`
+	Answered   bool            `json:"answered"`
+	auditVerdict
+	Effects []auditEffect `json:"effects"`
+}
+
+// auditEffect is one effect of an invocation.
+type auditEffect struct {
+	Cap       string          `json:"cap"`
+	Args      json.RawMessage `json:"args"`
+	ArgsBytes int64           `json:"args_bytes"`
+	BeganNS   int64           `json:"began_ns"`
+	auditVerdict
+}
+
+// auditVerdict is how an invocation or an effect ended.
+type auditVerdict struct {
+	TookNS     int64           `json:"took_ns"`
+	OK         bool            `json:"ok"`
+	Code       string          `json:"code"`
+	Message    string          `json:"message"`
+	Value      json.RawMessage `json:"value"`
+	ValueBytes int64           `json:"value_bytes"`
+}
+
+// auditOptions are the flags of audit.
+type auditOptions struct {
+	extension, session, capability string
+	failed, calls, bodies, asJSON  bool
+}
+
+func (c *cli) auditCommand() *cobra.Command {
+	var o auditOptions
+	cmd := &cobra.Command{
+		Use:   "audit <file>",
+		Short: "Read a record of what extensions did",
+		Long: `audit reads a record that --record made: every invocation with its effects, when it was, how long
+it took, how many bytes went in and out, and how it ended. An effect that the broker refused has
+its code as the verdict, and so has an invocation that failed.
+
+A record that was cut off is read up to there, and standard error says so.
+
+Exit statuses: 0, with invocations or none; 2 usage; 16 the file cannot be read, or is no record.
+See "loomext help exitcodes".`,
+		Example: `  loomext call units convert --args '{"value": 1, "from": "mi", "to": "km"}' --record audit.jsonl
+  loomext audit audit.jsonl
+  loomext audit audit.jsonl --capability net --failed
+  loomext audit audit.jsonl --json | jq 'select(.took_ns > 1e9)'`,
+		Args: exactly("file"),
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.extension, "extension", "", "only invocations of this extension")
+	flags.StringVar(&o.session, "session", "", "only sessions whose name begins like this")
+	flags.StringVar(&o.capability, "capability", "", "only invocations with an effect of it, such as net or net.request")
+	flags.BoolVar(&o.failed, "failed", false, "only invocations that failed, or an effect of which did")
+	flags.BoolVar(&o.calls, "calls", false, "a line for each invocation, and none for its effects")
+	flags.BoolVar(&o.bodies, "bodies", false, "show what went in and out as well, shortened")
+	flags.BoolVar(&o.asJSON, "json", false, "print each invocation as JSON on a line of its own")
+	must(cmd.RegisterFlagCompletionFunc("extension", c.completeExtension))
+	cmd.RunE = ran(func(_ *cobra.Command, args []string) error {
+		if o.asJSON && (o.calls || o.bodies) {
+			return usagef("--calls and --bodies are for the table; leave them or --json out")
+		}
+		return c.audit(args[0], o)
+	})
+	return cmd
+}
+
+func (c *cli) audit(path string, o auditOptions) error {
+	r, err := record.Read(path)
+	if err != nil {
+		return recordFault(err)
+	}
+	defer r.Close()
+	show := c.auditTable(o)
+	if o.asJSON {
+		show = c.auditJSON
+	}
+	for {
+		entry, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return recordFault(err)
+		}
+		if !o.keeps(entry) {
+			continue
+		}
+		if err := show(entry); err != nil {
+			return err
+		}
+	}
+	c.tellDamage(r)
+	return nil
+}
+
+// tellDamage says what of a record could not be read.
+func (c *cli) tellDamage(r *record.Reader) {
+	for _, d := range r.Damage() {
+		c.errorf("record: line %d cannot be read: %s; the others stand\n", d.Line, escape.Line(d.Why))
+	}
+	if r.Cut() {
+		c.errorf("record: the last line was cut off; what stands before it was read\n")
+	}
+}
+
+// recordFault is the error of a record as that of its layer.
+func recordFault(err error) error {
+	if fault, ok := errors.AsType[*record.Error](err); ok {
+		return &install.Error{Layer: install.LayerRecord, Err: errors.New(strings.TrimPrefix(fault.Error(), "record: "))}
+	}
+	return err
+}
+
+// keeps reports whether an invocation is asked for.
+func (o auditOptions) keeps(e *record.Entry) bool {
+	if o.extension != "" && e.Extension != o.extension || !strings.HasPrefix(e.Session, o.session) {
+		return false
+	}
+	failed, used := !e.Answered || !e.Answer.OK, o.capability == ""
+	for _, effect := range e.Effects {
+		failed = failed || !effect.OK
+		used = used || effect.Cap == o.capability || strings.HasPrefix(effect.Cap, o.capability+".")
+	}
+	return used && (failed || !o.failed)
+}
+
+func (c *cli) auditJSON(e *record.Entry) error {
+	out := auditEntry{
+		Session: e.Session, Call: e.Call, At: e.At, Extension: e.Extension, Version: e.As.Version, Kind: e.Kind, Name: e.Name,
+		Args: e.Args.JSON(), ArgsBytes: e.Args.Bytes(), DeadlineMS: e.Deadline.Milliseconds(), Answered: e.Answered,
+		auditVerdict: verdictOf(e.Answer.Took, e.Answer.OK, e.Answer.Fault.Code, e.Answer.Fault.Msg, e.Answer.Value),
+		Effects:      []auditEffect{},
+	}
+	for _, f := range e.Effects {
+		out.Effects = append(out.Effects, auditEffect{
+			Cap: f.Cap, Args: f.Args.JSON(), ArgsBytes: f.Args.Bytes(), BeganNS: int64(f.Began),
+			auditVerdict: verdictOf(f.Took, f.OK, f.Fault.Code, f.Fault.Msg, f.Value),
+		})
+	}
+	var line bytes.Buffer
+	enc := json.NewEncoder(&line)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(out); err != nil {
+		return err
+	}
+	return writeShown(c.out, line.String(), escape.JSON)
+}
+
+func verdictOf(took time.Duration, ok bool, code, msg string, v record.Value) auditVerdict {
+	out := auditVerdict{TookNS: int64(took), OK: ok, Code: code, Message: msg, Value: json.RawMessage("null")}
+	if ok {
+		out.Value, out.ValueBytes = v.JSON(), v.Bytes()
+	}
+	return out
+}
+
+// The widths of the columns. A record is read while it is long, so no column waits for its widest cell.
+const auditRow = "%-12s  %-8s  %5s  %-32s  %9s  %9s  %9s  %s\n"
+
+// auditTable prints a row for each invocation and each of its effects, under a head.
+func (c *cli) auditTable(o auditOptions) func(*record.Entry) error {
+	headed := false
+	return func(e *record.Entry) error {
+		var text strings.Builder
+		paint := c.colorsOf(c.out)
+		if !headed {
+			headed = true
+			text.WriteString(paint.faint + fmt.Sprintf(auditRow, "time", "session", "call", "what", "took", "in", "out", "verdict") + paint.off)
+		}
+		verdict := verdictText(e.Answer.OK, e.Answer.Fault.Code)
+		if !e.Answered {
+			verdict = "no answer"
+		}
+		fmt.Fprintf(&text, auditRow, e.At.Format(auditStamp), escape.Line(short(e.Session)), strconv.FormatInt(e.Call, 10),
+			escape.Line(e.Extension+" "+e.Name), tookText(e.Answer.Took), bytesText(e.Args.Bytes()), bytesText(e.Answer.Value.Bytes()), escape.Line(verdict))
+		o.body(&text, "in", e.Args, e.Answer.OK, e.Answer.Value, e.Answer.Fault.Msg)
+		for _, f := range e.Effects {
+			if o.calls {
+				break
+			}
+			fmt.Fprintf(&text, auditRow, "", "", "", "  "+escape.Line(f.Cap), tookText(f.Took), bytesText(f.Args.Bytes()), bytesText(f.Value.Bytes()), escape.Line(verdictText(f.OK, f.Fault.Code)))
+			o.body(&text, "in", f.Args, f.OK, f.Value, f.Fault.Msg)
+		}
+		return c.printf("%s", text.String())
+	}
+}
+
+// bodyColumns is how much of a body a line for people has.
+const bodyColumns = 100
+
+// body shows what went in and what came out, or why nothing did.
+func (o auditOptions) body(text *strings.Builder, in string, args record.Value, ok bool, value record.Value, why string) {
+	if !o.bodies {
+		return
+	}
+	fmt.Fprintf(text, "%18s  %s\n", in, clip(escape.Line(string(args.JSON())), bodyColumns))
+	if ok {
+		why = string(value.JSON())
+	}
+	fmt.Fprintf(text, "%18s  %s\n", "out", clip(escape.Line(why), bodyColumns))
+}
+
+func verdictText(ok bool, code string) string {
+	if ok {
+		return "ok"
+	}
+	return code
+}

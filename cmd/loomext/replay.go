@@ -1,0 +1,263 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/loomext/loomext/escape"
+	"github.com/loomext/loomext/install"
+	"github.com/loomext/loomext/internal/wire"
+	"github.com/loomext/loomext/record"
+	"github.com/loomext/loomext/replay"
+)
+
+// replayEntry is one line of what replay --json prints. docs/cli.md describes it.
+type replayEntry struct {
+	Session       string             `json:"session"`
+	Call          int64              `json:"call"`
+	Line          int                `json:"line"`
+	Extension     string             `json:"extension"`
+	Kind          string             `json:"kind"`
+	Name          string             `json:"name"`
+	Skipped       string             `json:"skipped"`
+	Same          bool               `json:"same"`
+	AnswerChanged bool               `json:"answer_changed"`
+	Was           *replayAnswer      `json:"was"`
+	Now           *replayAnswer      `json:"now"`
+	Effects       []replayEffectDiff `json:"effects"`
+}
+
+// replayAnswer is an answer in the record or in the replay.
+type replayAnswer struct {
+	OK      bool            `json:"ok"`
+	Code    string          `json:"code"`
+	Message string          `json:"message"`
+	Value   json.RawMessage `json:"value"`
+}
+
+// replayEffectDiff is an effect that differs.
+type replayEffectDiff struct {
+	Change string          `json:"change"`
+	Cap    string          `json:"cap"`
+	Was    json.RawMessage `json:"was"`
+	Now    json.RawMessage `json:"now"`
+}
+
+// replayOptions are the flags of replay.
+type replayOptions struct {
+	with, against, extension string
+	sets                     []string
+	asJSON, bestEffort       bool
+}
+
+func (c *cli) replayCommand() *cobra.Command {
+	var o replayOptions
+	cmd := &cobra.Command{
+		Use:   "replay <file>",
+		Short: "Run the invocations of a record again, and show what is different",
+		Long: `replay runs the invocations of a record that --record made, in their order, in jailed satellites,
+and answers every effect from the record: nothing is fetched, written, run or asked. Each
+difference is shown: an answer that changed, and an effect that is new, gone or has other
+arguments.
+
+Without a flag it runs against what is installed. --with builds a source directory, as dev does,
+and runs the invocations of the extension of that name against it; --against takes another
+installed extension. An extension that takes time and randomness from the host replays without a
+difference; docs/record.md says what breaks that.
+
+Exit statuses: 0 no difference; 2 usage; 16 the file cannot be read or is no record, or the
+extension is not installed; 10 to 15 the layer that refused --with; 18 the jail; 21 there are
+differences. See "loomext help exitcodes".`,
+		Example: `  loomext replay audit.jsonl
+  loomext replay audit.jsonl --with ./units
+  loomext replay audit.jsonl --extension units --against units2 --json`,
+		Args: exactly("file"),
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.with, "with", "", "a source directory to build and run against")
+	flags.StringVar(&o.against, "against", "", "an installed extension to run against")
+	flags.StringVar(&o.extension, "extension", "", "only invocations of this extension")
+	flags.StringArrayVar(&o.sets, "set", nil, "with --with: set a key of its configuration, as install does")
+	flags.BoolVar(&o.bestEffort, "best-effort", false, "accept a weaker jail where this machine lacks namespaces or Landlock")
+	flags.BoolVar(&o.asJSON, "json", false, "print each invocation as JSON on a line of its own")
+	must(cmd.MarkFlagDirname("with"))
+	must(cmd.RegisterFlagCompletionFunc("against", c.completeExtension))
+	must(cmd.RegisterFlagCompletionFunc("extension", c.completeExtension))
+	cmd.RunE = ran(func(cmd *cobra.Command, args []string) error {
+		switch {
+		case o.with != "" && o.against != "":
+			return usagef("--with and --against are two programs; give one")
+		case len(o.sets) > 0 && o.with == "":
+			return usagef("--set is for what --with builds; an installed extension keeps its configuration")
+		}
+		c.jail.BestEffort = o.bestEffort
+		return c.replay(cmd.Context(), args[0], o)
+	})
+	return cmd
+}
+
+func (c *cli) replay(ctx context.Context, path string, o replayOptions) error {
+	r, err := record.Read(path)
+	if err != nil {
+		return recordFault(err)
+	}
+	defer r.Close()
+	target, err := c.replayTarget(ctx, &o)
+	if err != nil {
+		return err
+	}
+	defer target.close()
+	show := c.replayText
+	if o.asJSON {
+		show = c.replayJSON
+	}
+	var shown error
+	summary, err := replay.New(replay.Options{
+		Against: target.against, Jail: c.jail, Jailed: c.noteJail,
+		Only: func(name string) bool { return o.extension == "" || name == o.extension },
+	}).Run(ctx, r, func(result replay.Result) {
+		if shown == nil {
+			shown = show(result)
+		}
+	})
+	if err = errors.Join(recordFault(err), shown); err != nil {
+		return err
+	}
+	c.tellDamage(r)
+	total := summary.Same + summary.Different + summary.Skipped
+	c.errorf("replay: %s: %d the same, %d different, %d not replayed\n", counted(total, "invocation"), summary.Same, summary.Different, summary.Skipped)
+	if summary.Different > 0 {
+		return &statusError{status: statusDifferent}
+	}
+	return nil
+}
+
+// replayTarget is what the invocations of a record run against.
+type replayTarget struct {
+	load   func(name string) (*install.Installed, error)
+	loaded []*install.Installed
+}
+
+func (t *replayTarget) close() {
+	for _, installed := range t.loaded {
+		_ = installed.Close()
+	}
+}
+
+// against gives the extension for a name in the record.
+func (t *replayTarget) against(name string) (*install.Installed, error) {
+	installed, err := t.load(name)
+	if err == nil {
+		t.loaded = append(t.loaded, installed)
+	}
+	return installed, err
+}
+
+// replayTarget builds or loads what the flags name, so that a fault of it comes first.
+func (c *cli) replayTarget(ctx context.Context, o *replayOptions) (*replayTarget, error) {
+	if o.with != "" {
+		built, err := install.Try(ctx, install.Options{Source: o.with, Sets: o.sets, Progress: c.showStep, Builder: c.builder()}, nil)
+		if err != nil {
+			return nil, err
+		}
+		if o.extension == "" {
+			o.extension = built.Record.Name
+		}
+		return &replayTarget{load: func(string) (*install.Installed, error) { return built, nil }}, nil
+	}
+	store, err := c.store()
+	if err != nil {
+		return nil, err
+	}
+	if o.against != "" {
+		other, err := store.LoadImage(ctx, o.against)
+		if err != nil {
+			return nil, err
+		}
+		if o.extension == "" {
+			o.extension = o.against
+		}
+		return &replayTarget{load: func(string) (*install.Installed, error) { return other, nil }}, nil
+	}
+	return &replayTarget{load: func(name string) (*install.Installed, error) { return store.LoadImage(ctx, name) }}, nil
+}
+
+func (c *cli) replayJSON(r replay.Result) error {
+	out := replayEntry{
+		Session: r.Entry.Session, Call: r.Entry.Call, Line: r.Entry.Line, Extension: r.Entry.Extension, Kind: r.Entry.Kind, Name: r.Entry.Name,
+		Skipped: r.Skipped, Same: r.Same(), AnswerChanged: r.AnswerChanged, Effects: []replayEffectDiff{},
+	}
+	if r.AnswerChanged {
+		out.Was, out.Now = answerJSON(r.Was), answerJSON(r.Now)
+	}
+	for _, e := range r.Effects {
+		out.Effects = append(out.Effects, replayEffectDiff{Change: string(e.Change), Cap: e.Cap, Was: valueJSON(e.Was), Now: valueJSON(e.Now)})
+	}
+	var line bytes.Buffer
+	enc := json.NewEncoder(&line)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(out); err != nil {
+		return err
+	}
+	return writeShown(c.out, line.String(), escape.JSON)
+}
+
+func answerJSON(o replay.Outcome) *replayAnswer {
+	a := &replayAnswer{OK: o.OK, Code: o.Fault.Code, Message: o.Fault.Msg, Value: json.RawMessage("null")}
+	if o.OK {
+		a.Value = valueJSON(&o.Value)
+	}
+	return a
+}
+
+func valueJSON(v *wire.Value) json.RawMessage {
+	if v == nil {
+		return json.RawMessage("null")
+	}
+	return record.Whole(*v)
+}
+
+// replayText shows what is different, and nothing of what is the same.
+func (c *cli) replayText(r replay.Result) error {
+	if r.Same() {
+		return nil
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "line %d: %s %s, call %d of session %s\n", r.Entry.Line, escape.Line(r.Entry.Extension), escape.Line(r.Entry.Name), r.Entry.Call, escape.Line(short(r.Entry.Session)))
+	if r.Skipped != "" {
+		fmt.Fprintf(&text, "  not replayed: %s\n", escape.Line(r.Skipped))
+	}
+	if r.AnswerChanged {
+		fmt.Fprintf(&text, "  answer changed\n    was: %s\n    now: %s\n", answerText(r.Was), answerText(r.Now))
+	}
+	for _, e := range r.Effects {
+		fmt.Fprintf(&text, "  effect %s: %s\n", e.Change, escape.Line(e.Cap))
+		if e.Was != nil {
+			fmt.Fprintf(&text, "    was: %s\n", valueText(*e.Was))
+		}
+		if e.Now != nil {
+			fmt.Fprintf(&text, "    now: %s\n", valueText(*e.Now))
+		}
+	}
+	return c.printf("%s", text.String())
+}
+
+func answerText(o replay.Outcome) string {
+	if o.OK {
+		return valueText(o.Value)
+	}
+	return clip(escape.Line(o.Fault.Code+": "+o.Fault.Msg), bodyColumns)
+}
+
+func valueText(v wire.Value) string { return clip(escape.Line(string(record.Whole(v))), bodyColumns) }
+
+// completeExtension completes a flag with what is installed.
+func (c *cli) completeExtension(cmd *cobra.Command, _ []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return c.completeNames(1)(cmd, nil, toComplete)
+}

@@ -1,0 +1,190 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"time"
+
+	"github.com/loomext/loomext/broker"
+	"github.com/loomext/loomext/install"
+	"github.com/loomext/loomext/manifest"
+)
+
+// first is what a session is opened on, by the store: the names, or all that is installed.
+func (s *Session) first(ctx context.Context, names []string) ([]*extension, error) {
+	if s.lazy && s.all { // one reading of the store for all
+		entries, err := s.host.store.List()
+		if err != nil {
+			return nil, err
+		}
+		members := make([]*extension, len(entries))
+		for i, entry := range entries {
+			members[i] = s.known(entry)
+		}
+		return members, ctx.Err()
+	}
+	generations, err := s.host.store.Generations()
+	if s.all {
+		if err != nil {
+			return nil, err
+		}
+		for name := range generations {
+			names = append(names, name)
+		}
+	} // else each name says for itself what is wrong
+	var members []*extension
+	for _, name := range names {
+		x, err := s.take(ctx, name, generations[name])
+		if err != nil {
+			return members, err
+		}
+		members = append(members, x)
+	}
+	return members, nil
+}
+
+// take is an extension as the session takes it in: loaded, or by its record where the
+// session is lazy. The generation is the one that is current before. The error is the end
+// of ctx; one that is refused is an extension that is out.
+func (s *Session) take(ctx context.Context, name, generation string) (*extension, error) {
+	if s.lazy {
+		return s.known(s.host.store.Entry(name)), ctx.Err()
+	}
+	p, err := s.host.load(ctx, name)
+	if ctx.Err() != nil {
+		if p != nil {
+			s.host.release(p)
+		}
+		return nil, ctx.Err()
+	}
+	x := s.newExtension(name, generation)
+	if err == nil {
+		x.generation, x.record = filepath.Base(p.Dir), p.Record
+	} else {
+		x.absent = generation == "" && errors.Is(err, install.ErrNotInstalled)
+	}
+	x.settle(p, err)
+	return x, nil
+}
+
+// known is an extension by its record, which is loaded when it is first used. One whose
+// record cannot be read is out at once.
+func (s *Session) known(entry install.Entry) *extension {
+	x := s.newExtension(entry.Name, entry.Generation)
+	if entry.Err == nil {
+		x.record, x.events = *entry.Record, entry.Record.Events()
+		return x
+	}
+	x.absent = entry.Generation == "" && errors.Is(entry.Err, install.ErrNotInstalled)
+	x.settle(nil, entry.Err)
+	return x
+}
+
+// lent is an extension that the caller has loaded.
+func (s *Session) lent(installed *install.Installed) *extension {
+	x := s.newExtension(installed.Record.Name, "")
+	x.lent, x.record = true, installed.Record
+	x.settle(&program{Installed: installed}, nil)
+	return x
+}
+
+func (s *Session) newExtension(name, generation string) *extension {
+	return &extension{
+		session: s, name: name, generation: generation,
+		loaded: make(chan struct{}), turn: make(chan struct{}, 1), retired: make(chan struct{}),
+	}
+}
+
+// settle ends the load of an extension: it has its program, or it is out.
+func (x *extension) settle(p *program, refusal error) {
+	defer close(x.loaded)
+	if refusal != nil {
+		x.refuse(refusal)
+		return
+	}
+	h := x.session.host
+	terms := broker.Terms{Extension: x.name, Requested: p.Record.Requested, Granted: p.Record.Granted}
+	if net, ok := p.Manifest.Net(); ok {
+		terms.Net = &net
+	}
+	x.scope, x.log = h.broker.Open(terms, x.session.id), h.log(x.name)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.events, x.program = p.Record.Events(), p
+	if x.released { // it was replaced while it was loaded
+		h.release(p)
+	}
+}
+
+// refuse puts an extension out that could not be loaded. What it is known to declare it
+// still declares: a gate that cannot be asked has allowed nothing.
+func (x *extension) refuse(refusal error) {
+	record, err := x.session.host.store.Record(x.name)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.out, x.reason, x.refusal = true, refusal.Error(), refusal
+	switch {
+	case err == nil:
+		x.events = record.Events()
+	case !errors.Is(err, install.ErrNotInstalled):
+		x.events = manifest.Events() // nobody can say that it is no gate
+	}
+	x.session.host.logger.Warn("extension refused", "extension", x.name, "session", x.session.id, "error", refusal)
+}
+
+// load waits until the extension has been loaded or refused, and begins with that where
+// nobody has. A load belongs to no caller: one that gives up leaves it to the next. It is
+// waited for so long at most where that is not zero.
+func (x *extension) load(ctx context.Context, target string, wait time.Duration) error {
+	select {
+	case <-x.loaded:
+		return x.moved(target)
+	default:
+	}
+	x.loading.Do(func() { x.session.spawn(x.loadCurrent) })
+	over, stop := timer(wait)
+	defer stop()
+	select {
+	case <-x.loaded:
+	case <-x.retired:
+	case <-over:
+		return x.busy(target, "it was being loaded for "+wait.String())
+	case <-ctx.Done():
+		return x.notCalled(ctx, target)
+	case <-x.session.ctx.Done():
+		return x.gone(target, "the session was closed", ErrClosed)
+	}
+	return x.moved(target)
+}
+
+// loadCurrent loads the generation that is current. Where that is another than the one that the
+// session knows, the other takes its place: neither its schemas nor what it was granted
+// need be the same.
+func (x *extension) loadCurrent() {
+	s := x.session
+	p, err := s.host.load(s.ctx, x.name)
+	switch {
+	case s.ctx.Err() != nil:
+		if p != nil {
+			s.host.release(p)
+		}
+	case err != nil || filepath.Base(p.Dir) == x.generation:
+		x.settle(p, err)
+	default:
+		next := s.newExtension(x.name, filepath.Base(p.Dir))
+		next.record = p.Record
+		next.settle(p, nil)
+		s.replace(x, next)
+	}
+}
+
+// release lets go of what the extension holds of the host. It may be called again.
+func (x *extension) release() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.program != nil && !x.released {
+		x.session.host.release(x.program)
+	}
+	x.released = true
+}

@@ -1,0 +1,435 @@
+package install
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/loomext/loomext/jail"
+)
+
+// scanRecord reads a record that is as [Record.encode] writes it, in one pass: the records of
+// all that is installed stand between a client and its list of tools. It is false for any
+// other text, also for one that is a record; decodeRecord has the last word on those.
+func scanRecord(text []byte) (Record, bool) {
+	if !utf8.Valid(text) {
+		return Record{}, false
+	}
+	s := &scan{text: string(text), compact: make([]byte, 0, len(text)/2)}
+	var r Record
+	scanObject(s, &r, recordFields)
+	s.space()
+	return r, !s.failed && s.at == len(s.text) && r.Format == RecordFormat
+}
+
+// scanField is one member of an object.
+type scanField[T any] struct {
+	key  string
+	read func(*scan, *T)
+}
+
+// The members of each object, in the order in which they are written.
+var (
+	recordFields = []scanField[Record]{
+		{"format", func(s *scan, r *Record) { r.Format = s.int() }},
+		{"name", func(s *scan, r *Record) { r.Name = s.string() }},
+		{"version", func(s *scan, r *Record) { r.Version = s.string() }},
+		{"description", func(s *scan, r *Record) { r.Description = s.string() }},
+		{"license", func(s *scan, r *Record) { r.License = s.string() }},
+		{"source", func(s *scan, r *Record) { r.Source = s.string() }},
+		{"resolved_revision", func(s *scan, r *Record) { r.ResolvedRevision = s.string() }},
+		{"module", func(s *scan, r *Record) { r.Module = s.string() }},
+		{"tree_digest", func(s *scan, r *Record) { r.TreeDigest = s.string() }},
+		{"files", func(s *scan, r *Record) { r.Files = s.strings() }},
+		{"artifact_digest", func(s *scan, r *Record) { r.ArtifactDigest = s.string() }},
+		{"artifact_size", func(s *scan, r *Record) { r.ArtifactSize = s.int64() }},
+		{"prelude_digest", func(s *scan, r *Record) { r.PreludeDigest = s.string() }},
+		{"revision", func(s *scan, r *Record) { r.Revision = s.string() }},
+		{"fingerprint", func(s *scan, r *Record) { r.Fingerprint = s.string() }},
+		{"approval_key", func(s *scan, r *Record) { r.ApprovalKey = s.string() }},
+		{"seam", func(s *scan, r *Record) { scanObject(s, &r.Seam, seamFields) }},
+		{"net", func(s *scan, r *Record) { r.Net = s.net() }},
+		{"commands", func(s *scan, r *Record) { r.Commands = s.lists() }},
+		{"memory_mb", func(s *scan, r *Record) { r.MemoryMB = s.int() }},
+		{"config", func(s *scan, r *Record) { r.Config = s.raw() }},
+		{"overrides", func(s *scan, r *Record) { r.Overrides = s.raw() }},
+		{"requested", func(s *scan, r *Record) { r.Requested = s.list() }},
+		{"granted", func(s *scan, r *Record) { r.Granted = s.list() }},
+		{"tools", func(s *scan, r *Record) { r.Tools = scanArray(s, toolFields) }},
+		{"hooks", func(s *scan, r *Record) { r.Hooks = scanArray(s, hookFields) }},
+		{"mcp", func(s *scan, r *Record) { s.decode(&r.MCP) }}, // few have it
+		{"toolchain", func(s *scan, r *Record) { r.Toolchain = s.string() }},
+		{"build_env", func(s *scan, r *Record) { r.BuildEnv = s.list() }},
+		{"build_flags", func(s *scan, r *Record) { r.BuildFlags = s.list() }},
+		{"build_jail", func(s *scan, r *Record) { scanObject(s, &r.BuildJail, reportFields) }},
+		{"approved_by", func(s *scan, r *Record) { r.ApprovedBy = s.string() }},
+		{"approved_how", func(s *scan, r *Record) { r.ApprovedHow = s.string() }},
+		{"approved_at", func(s *scan, r *Record) { s.time(&r.ApprovedAt) }},
+		{"installed_at", func(s *scan, r *Record) { s.time(&r.InstalledAt) }},
+		{sealKey, func(s *scan, _ *Record) { s.skip() }},
+	}
+	seamFields = []scanField[RecordSeam]{
+		{"version", func(s *scan, r *RecordSeam) { r.Version = s.int() }},
+		{"allow", func(s *scan, r *RecordSeam) { r.Allow = s.list() }},
+		{"denied", func(s *scan, r *RecordSeam) { r.Denied = s.list() }},
+	}
+	netFields = []scanField[RecordNet]{
+		{"hosts", func(s *scan, r *RecordNet) { r.Hosts = s.list() }},
+		{"methods", func(s *scan, r *RecordNet) { r.Methods = s.list() }},
+		{"max_response_bytes", func(s *scan, r *RecordNet) { r.MaxResponseBytes = s.int64() }},
+		{"requests_per_call", func(s *scan, r *RecordNet) { r.RequestsPerCall = s.int() }},
+		{"secrets", func(s *scan, r *RecordNet) { r.Secrets = scanArray(s, secretFields) }},
+	}
+	secretFields = []scanField[RecordSecret]{
+		{"env", func(s *scan, r *RecordSecret) { r.Env = s.string() }},
+		{"host", func(s *scan, r *RecordSecret) { r.Host = s.string() }},
+		{"header", func(s *scan, r *RecordSecret) { r.Header = s.string() }},
+		{"format", func(s *scan, r *RecordSecret) { r.Format = s.string() }},
+	}
+	toolFields = []scanField[RecordTool]{
+		{"name", func(s *scan, r *RecordTool) { r.Name = s.string() }},
+		{"description", func(s *scan, r *RecordTool) { r.Description = s.string() }},
+		{"prompt_snippet", func(s *scan, r *RecordTool) { r.PromptSnippet = s.string() }},
+		{"parameters", func(s *scan, r *RecordTool) { r.Parameters = s.string() }},
+		{"entry", func(s *scan, r *RecordTool) { r.Entry = s.string() }},
+		{"timeout_ms", func(s *scan, r *RecordTool) { r.TimeoutMS = s.int64() }},
+		{"schema", func(s *scan, r *RecordTool) { r.Schema = s.raw() }},
+	}
+	hookFields = []scanField[RecordHook]{
+		{"event", func(s *scan, r *RecordHook) { r.Event = s.string() }},
+		{"entry", func(s *scan, r *RecordHook) { r.Entry = s.string() }},
+	}
+	reportFields = []scanField[jail.Report]{
+		{"level", func(s *scan, r *jail.Report) { r.Level = jail.Level(s.string()) }},
+		{"layers", func(s *scan, r *jail.Report) { r.Layers = scanArray(s, layerFields) }},
+	}
+	layerFields = []scanField[jail.Layer]{
+		{"name", func(s *scan, r *jail.Layer) { r.Name = s.string() }},
+		{"state", func(s *scan, r *jail.Layer) { r.State = s.string() }},
+		{"reason", func(s *scan, r *jail.Layer) { r.Reason = s.string() }},
+		{"errno", func(s *scan, r *jail.Layer) { r.Errno = s.string() }},
+		{"remedy", func(s *scan, r *jail.Layer) { r.Remedy = s.string() }},
+	}
+)
+
+// scanObject reads an object whose members are some of the fields, in their order: so none
+// is unknown, and none stands twice.
+func scanObject[T any](s *scan, into *T, fields []scanField[T]) {
+	s.expect('{')
+	if s.take('}') {
+		return
+	}
+	for {
+		key := s.string()
+		for len(fields) > 0 && fields[0].key != key {
+			fields = fields[1:]
+		}
+		if len(fields) == 0 {
+			s.fail()
+			return
+		}
+		s.expect(':')
+		fields[0].read(s, into)
+		fields = fields[1:]
+		if !s.take(',') {
+			s.expect('}')
+			return
+		}
+	}
+}
+
+func scanArray[T any](s *scan, fields []scanField[T]) []T {
+	items := []T{}
+	s.each('[', ']', func() {
+		var item T
+		scanObject(s, &item, fields)
+		items = append(items, item)
+	})
+	return items
+}
+
+// scan goes through a JSON text. Once it has met something that it does not read, it has
+// failed and stands at the end of the text, where nothing can be taken.
+type scan struct {
+	text    string // valid UTF-8
+	at      int
+	failed  bool
+	compact []byte // what raw and its like read; what they gave stays as it is
+}
+
+// scanDepth bounds how deep values may lie in each other: schemas are of tens at most.
+const scanDepth = 200
+
+func (s *scan) fail() { s.failed, s.at = true, len(s.text) }
+
+// indent is the white space that is skipped at once: deep lines begin with much of it.
+const indent = "        "
+
+func (s *scan) space() {
+	text, at := s.text, s.at
+	for at < len(text) && (text[at] == ' ' || text[at] == '\n' || text[at] == '\r' || text[at] == '\t') {
+		at++
+		for len(text)-at >= len(indent) && text[at:at+len(indent)] == indent {
+			at += len(indent)
+		}
+	}
+	s.at = at
+}
+
+// peek is the next byte that is not white space, or 0 at the end.
+func (s *scan) peek() byte {
+	s.space()
+	if s.at == len(s.text) {
+		return 0
+	}
+	return s.text[s.at]
+}
+
+func (s *scan) take(c byte) bool {
+	if s.peek() != c {
+		return false
+	}
+	s.at++
+	return true
+}
+
+func (s *scan) expect(c byte) {
+	if !s.take(c) {
+		s.fail()
+	}
+}
+
+// each reads what stands between two brackets, with a comma between any two.
+func (s *scan) each(opening, closing byte, item func()) {
+	s.expect(opening)
+	if s.take(closing) {
+		return
+	}
+	for item(); s.take(','); {
+		item()
+	}
+	s.expect(closing)
+}
+
+// special are the bytes that are not themselves in a string.
+var special = func() (is [256]bool) {
+	for c := range ' ' {
+		is[c] = true
+	}
+	is['"'], is['\\'] = true, true
+	return is
+}()
+
+// quoted is a string as it stands, and whether something in it is escaped.
+func (s *scan) quoted() (token string, escaped bool) {
+	s.expect('"')
+	text, from, at := s.text, s.at-1, s.at
+	for {
+		for at < len(text) && !special[text[at]] {
+			at++
+		}
+		switch {
+		case at < len(text) && text[at] == '"':
+			s.at = at + 1
+			return text[from:s.at], escaped
+		case at+1 < len(text) && text[at] == '\\':
+			escaped = true
+			at += 2 // whatever is escaped ends no string
+		default:
+			s.fail()
+			return `""`, false
+		}
+	}
+}
+
+func (s *scan) string() string {
+	token, escaped := s.quoted()
+	if !escaped {
+		return token[1 : len(token)-1]
+	}
+	var text string
+	if json.Unmarshal([]byte(token), &text) != nil {
+		s.fail()
+	}
+	return text
+}
+
+func (s *scan) list() []string {
+	items := make([]string, 0, 8)
+	s.each('[', ']', func() { items = append(items, s.string()) })
+	return items
+}
+
+func (s *scan) strings() map[string]string {
+	items := map[string]string{}
+	s.each('{', '}', func() {
+		key := s.string()
+		s.expect(':')
+		items[key] = s.string()
+	})
+	return items
+}
+
+func (s *scan) lists() [][]string {
+	items := [][]string{}
+	s.each('[', ']', func() { items = append(items, s.list()) })
+	return items
+}
+
+func (s *scan) net() *RecordNet {
+	if s.peek() == 'n' {
+		s.word("null")
+		return nil
+	}
+	net := new(RecordNet)
+	scanObject(s, net, netFields)
+	return net
+}
+
+func (s *scan) time(into *time.Time) {
+	from := len(s.compact)
+	if into.UnmarshalJSON(s.raw()) != nil {
+		s.fail()
+	}
+	s.compact = s.compact[:from]
+}
+
+func (s *scan) int() int { return int(s.number(strconv.IntSize)) }
+
+func (s *scan) int64() int64 { return s.number(64) }
+
+func (s *scan) number(bits int) int64 {
+	from := len(s.compact)
+	n, err := strconv.ParseInt(string(s.raw()), 10, bits)
+	if err != nil {
+		s.fail()
+	}
+	s.compact = s.compact[:from]
+	return n
+}
+
+// skip passes over a value.
+func (s *scan) skip() {
+	from := len(s.compact)
+	s.value(0)
+	s.compact = s.compact[:from]
+}
+
+// raw is a value of any kind without its white space.
+func (s *scan) raw() []byte {
+	from := len(s.compact)
+	s.value(0)
+	return s.compact[from:len(s.compact):len(s.compact)]
+}
+
+// decode reads a value that seldom stands there, or is small.
+func (s *scan) decode(into any) {
+	dec := json.NewDecoder(bytes.NewReader(s.raw()))
+	dec.DisallowUnknownFields()
+	if dec.Decode(into) != nil {
+		s.fail()
+	}
+}
+
+// value appends the next value to what is compact.
+func (s *scan) value(depth int) {
+	if depth > scanDepth {
+		s.fail()
+		return
+	}
+	switch c := s.peek(); c {
+	case '{':
+		s.elements('{', '}', func() {
+			s.copyString()
+			s.copy(':')
+			s.value(depth + 1)
+		})
+	case '[':
+		s.elements('[', ']', func() { s.value(depth + 1) })
+	case '"':
+		s.copyString()
+	default:
+		s.copyScalar()
+	}
+}
+
+// elements is each, and copies what it reads.
+func (s *scan) elements(opening, closing byte, item func()) {
+	s.copy(opening)
+	if s.peek() != closing {
+		for item(); s.peek() == ','; item() {
+			s.copy(',')
+		}
+	}
+	s.copy(closing)
+}
+
+func (s *scan) copy(c byte) {
+	s.expect(c)
+	if !s.failed {
+		s.compact = append(s.compact, c)
+	}
+}
+
+func (s *scan) copyString() {
+	token, escaped := s.quoted()
+	if escaped && !validEscapes(token) {
+		s.fail()
+	}
+	if !s.failed {
+		s.compact = append(s.compact, token...)
+	}
+}
+
+// validEscapes judges the escapes of a string whose quotes are found.
+func validEscapes(token string) bool {
+	for {
+		at := strings.IndexByte(token, '\\')
+		if at < 0 {
+			return true
+		}
+		digits := 0
+		switch token[at+1] {
+		case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		case 'u':
+			digits = 4
+		default:
+			return false
+		}
+		token = token[at+2:]
+		if len(token) < digits || strings.Trim(token[:digits], "0123456789abcdefABCDEF") != "" {
+			return false
+		}
+	}
+}
+
+// copyScalar copies a number or a word, up to what can stand behind one.
+func (s *scan) copyScalar() {
+	from := s.at
+	for s.at < len(s.text) && s.text[s.at] > ' ' && s.text[s.at] != ',' && s.text[s.at] != ']' && s.text[s.at] != '}' {
+		s.at++
+	}
+	switch token := s.text[from:s.at]; {
+	case token == "true", token == "false", token == "null", isSmall(token), json.Valid([]byte(token)):
+		s.compact = append(s.compact, token...)
+	default:
+		s.fail()
+	}
+}
+
+// isSmall reports whether a token is a number of digits alone, as most are.
+func isSmall(token string) bool {
+	return token != "" && strings.Trim(token, "0123456789") == "" && (token[0] != '0' || len(token) == 1)
+}
+
+// word passes over one.
+func (s *scan) word(word string) {
+	if !strings.HasPrefix(s.text[s.at:], word) {
+		s.fail()
+		return
+	}
+	s.at += len(word)
+}

@@ -1,0 +1,265 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/loomext/loomext/install"
+	"github.com/loomext/loomext/internal/wire"
+	"github.com/loomext/loomext/jail"
+	"github.com/loomext/loomext/record"
+	"github.com/loomext/loomext/satellite"
+)
+
+// maxSatellites is how many satellites are kept at once: those of the sessions that a record may hold side by side. One
+// that is let go of to make place has lost what it kept in memory.
+const maxSatellites = 64
+
+// Options are what the invocations are run against.
+type Options struct {
+	// Against gives the extension for a name in the record, with its image, or why there is none. It is asked
+	// once for each name. What it gives stays the caller's.
+	Against func(name string) (*install.Installed, error)
+	// Only, if not nil, says of a name whether its invocations are replayed. Of the others there is no result.
+	Only func(name string) bool
+	// Jail says how the jail behaves on this machine.
+	Jail jail.Options
+	// Jailed, if not nil, is told of the walls around each satellite.
+	Jailed func(jail.Report)
+	// Output, if not nil, takes what the programs print.
+	Output io.Writer
+}
+
+// Outcome is an answer in the record or in its replay.
+type Outcome struct {
+	OK    bool
+	Value wire.Value // where OK
+	Fault wire.Fault // where not
+}
+
+// Result is one invocation that was replayed.
+type Result struct {
+	Entry *record.Entry
+	// Skipped is why it was not replayed; empty where it was.
+	Skipped string
+	// Was and Now are the two answers, and AnswerChanged whether they differ. A failure of the host's own making, as a
+	// crash, is compared by its code alone: its message has what the process printed.
+	Was, Now      Outcome
+	AnswerChanged bool
+	Effects       []EffectDiff
+}
+
+// Same says that there is no difference.
+func (r Result) Same() bool { return r.Skipped == "" && !r.AnswerChanged && len(r.Effects) == 0 }
+
+// Summary counts the results.
+type Summary struct{ Same, Different, Skipped int }
+
+// place is where a satellite belongs.
+type place struct{ session, extension string }
+
+// Player replays records.
+type Player struct {
+	options    Options
+	installed  map[string]*install.Installed
+	missing    map[string]error
+	satellites map[place]*satellite.Satellite
+	recent     []place // the one that was used last is the last
+}
+
+// New makes a player.
+func New(o Options) *Player {
+	return &Player{options: o, installed: map[string]*install.Installed{}, missing: map[string]error{}, satellites: map[place]*satellite.Satellite{}}
+}
+
+// Run replays what the reader gives, in order, and hands each result to show. The error is that of the record, of the
+// jail, or of ctx; then the summary is of what was replayed before.
+func (p *Player) Run(ctx context.Context, r *record.Reader, show func(Result)) (s Summary, err error) {
+	defer p.close()
+	entries, stop := ahead(r)
+	defer stop()
+	for next := range entries {
+		if next.err == io.EOF {
+			return s, nil
+		}
+		if next.err != nil {
+			return s, next.err
+		}
+		if p.options.Only != nil && !p.options.Only(next.entry.Extension) {
+			continue
+		}
+		result, err := p.play(ctx, next)
+		if err != nil {
+			return s, err
+		}
+		switch {
+		case result.Skipped != "":
+			s.Skipped++
+		case result.Same():
+			s.Same++
+		default:
+			s.Different++
+		}
+		show(result)
+	}
+	return s, ctx.Err()
+}
+
+// played is an entry that was read, with what its replay needs of it.
+type played struct {
+	entry   *record.Entry
+	skipped string
+	args    wire.Value
+	was     Outcome
+	deck    *deck
+	err     error // of the reader; io.EOF at the end
+}
+
+// readAhead is how many entries are read before their turn comes.
+const readAhead = 16
+
+// ahead reads the record while satellites answer. stop ends it and waits for its end.
+func ahead(r *record.Reader) (entries <-chan played, stop func()) {
+	out, quit, done := make(chan played, readAhead), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			next := prepare(r)
+			select {
+			case out <- next:
+			case <-quit:
+				return
+			}
+			if next.err != nil {
+				return
+			}
+		}
+	}()
+	return out, func() { close(quit); <-done }
+}
+
+// prepare reads an entry and decodes what its replay needs.
+func prepare(r *record.Reader) (p played) {
+	if p.entry, p.err = r.Next(); p.err != nil {
+		return p
+	}
+	if p.skipped = unplayable(p.entry); p.skipped != "" {
+		return p
+	}
+	answer := p.entry.Answer
+	p.was = Outcome{OK: answer.OK, Fault: answer.Fault}
+	var err error
+	if p.args, err = p.entry.Args.Wire(); err == nil && answer.OK {
+		p.was.Value, err = answer.Value.Wire()
+	}
+	if err == nil {
+		p.deck, err = deal(p.entry)
+	}
+	if err != nil {
+		p.skipped = err.Error()
+	}
+	return p
+}
+
+// unplayable is why an invocation has no answer that a replay can have again.
+func unplayable(e *record.Entry) string {
+	switch {
+	case !e.Answered:
+		return "the record ends before its answer"
+	case e.Answer.OK:
+		return ""
+	case e.Answer.Fault.Code == wire.CodeCancelled:
+		return "its caller gave up"
+	case e.Answer.Fault.Code == wire.CodeGone:
+		return "it never reached the extension"
+	case e.Kind != wire.CallTool && e.Kind != wire.CallEvent:
+		return fmt.Sprintf("%q is no kind of invocation", e.Kind)
+	}
+	return ""
+}
+
+// play replays one invocation.
+func (p *Player) play(ctx context.Context, next played) (Result, error) {
+	result := Result{Entry: next.entry, Skipped: next.skipped, Was: next.was}
+	if result.Skipped != "" {
+		return result, nil
+	}
+	installed, err := p.against(next.entry.Extension)
+	if err != nil {
+		result.Skipped = err.Error()
+		return result, nil
+	}
+	sat, err := p.satellite(ctx, place{next.entry.Session, next.entry.Extension}, installed)
+	if err != nil {
+		return result, err
+	}
+	value, err := sat.Invoke(ctx, satellite.Invocation{
+		Kind: next.entry.Kind, Name: next.entry.Name, Args: next.args, Deadline: next.entry.Deadline,
+		Effects: func(_ context.Context, c satellite.CapCall) wire.Result { return next.deck.answer(c.Cap, c.Args) },
+		Prompt:  func(string) bool { return true }, // an answer from the record waits for nothing
+	})
+	if ctx.Err() != nil {
+		return result, ctx.Err()
+	}
+	var fault *satellite.Error
+	switch {
+	case err == nil:
+		result.Now = Outcome{OK: true, Value: value}
+		result.AnswerChanged = !result.Was.OK || !same(result.Was.Value, value)
+	case errors.As(err, &fault):
+		result.Now = Outcome{Fault: wire.Fault{Code: fault.Code, Msg: fault.Msg}}
+		minted := fault.Host || fault.Code == wire.CodeCrashed
+		result.AnswerChanged = result.Was.OK || result.Was.Fault.Code != fault.Code || !minted && result.Was.Fault.Msg != fault.Msg
+	default:
+		return result, err
+	}
+	result.Effects = next.deck.differences()
+	return result, nil
+}
+
+func (p *Player) against(name string) (*install.Installed, error) {
+	if installed, err := p.installed[name], p.missing[name]; installed != nil || err != nil {
+		return installed, err
+	}
+	installed, err := p.options.Against(name)
+	p.installed[name], p.missing[name] = installed, err
+	return installed, err
+}
+
+// satellite is the one that runs in a place, or a new one.
+func (p *Player) satellite(ctx context.Context, at place, installed *install.Installed) (*satellite.Satellite, error) {
+	p.recent = append(slices.DeleteFunc(p.recent, func(other place) bool { return other == at }), at)
+	if sat := p.satellites[at]; sat != nil {
+		if sat.Ended() == nil {
+			return sat, nil
+		}
+		sat.Close()
+	} else if len(p.recent) > maxSatellites {
+		p.satellites[p.recent[0]].Close()
+		delete(p.satellites, p.recent[0])
+		p.recent = p.recent[1:]
+	}
+	sat, err := satellite.Launch(ctx, satellite.Config{
+		Image: installed.Image, Limits: installed.Record.Limits(), Jail: p.options.Jail, Output: p.options.Output,
+	})
+	if err != nil {
+		delete(p.satellites, at)
+		return nil, &install.Error{Layer: install.LayerJail, Err: err}
+	}
+	p.satellites[at] = sat
+	if p.options.Jailed != nil {
+		p.options.Jailed(sat.Report())
+	}
+	return sat, nil
+}
+
+func (p *Player) close() {
+	for at, sat := range p.satellites {
+		sat.Close()
+		delete(p.satellites, at)
+	}
+	p.recent = nil
+}
