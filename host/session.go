@@ -132,7 +132,8 @@ func (s *Session) Home() string { return s.host.home }
 // and not to be changed.
 func (s *Session) Config() config.Config { return s.host.config }
 
-// Start starts every satellite that is not running, in the background.
+// Start starts every satellite that is not running, in the background. An extension that was
+// not loaded yet is loaded for that.
 func (s *Session) Start() {
 	for _, x := range s.members() {
 		s.spawn(x.startAhead)

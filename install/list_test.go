@@ -2,7 +2,10 @@ package install_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
+	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -117,6 +120,43 @@ func FuzzRecord(f *testing.F) {
 			t.Errorf("%s\n%+v\n%+v, %v", text, scanned, decoded, err)
 		}
 	})
+}
+
+func TestGenerationsSayWhatListReads(t *testing.T) {
+	s := install.Open(filepath.Join(t.TempDir(), "none"))
+	if generations, err := s.Generations(); err != nil || len(generations) != 0 {
+		t.Errorf("a store that is not there has %v, %v", generations, err)
+	}
+	s = many(t, 3)
+	for _, name := range []string{"broken", ".hidden"} {
+		if err := os.Symlink("elsewhere", filepath.Join(s.Home(), "extensions", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	entries, err := s.List()
+	if err != nil || len(entries) != 4 {
+		t.Fatalf("%+v, %v", entries, err)
+	}
+	read := map[string]string{}
+	for _, entry := range entries {
+		read[entry.Name] = entry.Generation
+		if broken := entry.Name == "broken"; broken != (entry.Err != nil) || broken != (entry.Generation == "") || broken == (entry.Record != nil) {
+			t.Errorf("%+v", entry)
+		}
+	}
+	generations, err := s.Generations()
+	if err != nil || !maps.Equal(generations, read) {
+		t.Errorf("%v, %v; listed %v", generations, err, read)
+	}
+	if err := s.Remove(t.Context(), "extension01"); err != nil {
+		t.Fatal(err)
+	}
+	if generations, err = s.Generations(); err != nil || len(generations) != 3 {
+		t.Errorf("%v, %v", generations, err)
+	}
+	if entry := s.Entry("extension01"); !errors.Is(entry.Err, install.ErrNotInstalled) || entry.Generation != "" {
+		t.Errorf("%+v", entry)
+	}
 }
 
 // BenchmarkList stands between a client and its list of tools.

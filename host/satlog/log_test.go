@@ -32,6 +32,8 @@ func TestOutputIsCutIntoLines(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "logs")
 			log := Open(dir, "demo")
 			w := log.Writer("s")
+			var heard []string
+			w.Tap(func(line string) { heard = append(heard, line) })
 			for _, text := range tt.writes {
 				says(t, w, text)
 			}
@@ -50,6 +52,9 @@ func TestOutputIsCutIntoLines(t *testing.T) {
 			}
 			if err != nil || !slices.Equal(got, tt.want) {
 				t.Errorf("%q, %v; want %q", got, err, tt.want)
+			}
+			if !slices.Equal(heard, tt.want) {
+				t.Errorf("the tap heard %q, want %q", heard, tt.want)
 			}
 		})
 	}
