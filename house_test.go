@@ -42,7 +42,7 @@ var rooms = []struct {
 	{"config", []string{"internal/tomlfile"}},
 	{"record", []string{"internal/wire"}},
 	{"broker", []string{"internal/wire", "manifest", "egress", "jail", "config"}},
-	{"host", []string{"internal/wire", "jail", "manifest", "satellite", "install", "config", "broker"}},
+	{"host", []string{"internal/wire", "jail", "manifest", "satellite", "install", "config", "record", "broker"}},
 	{"replay", []string{"internal/wire", "jail", "satellite", "install", "record"}},
 	{"hookbus", []string{"host"}},
 	{"bridge", []string{"internal/wire", "escape", "manifest", "satellite", "install", "broker", "host"}},

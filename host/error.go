@@ -40,6 +40,9 @@ const (
 	// Protocol: the satellite did not keep to the protocol, or does not serve what
 	// its manifest declares.
 	Protocol Kind = "protocol"
+	// Unrecorded: the session is recorded, and the record cannot be written. Nothing was
+	// called, or the answer is withheld.
+	Unrecorded Kind = "unrecorded"
 )
 
 // Error is why an invocation has no answer.
@@ -97,8 +100,11 @@ func (e *Error) Reply() string {
 		}
 		return strings.Join(lines, "\n")
 	}
-	if e.Kind == Gone { // for reasons of this machine
+	switch e.Kind { // for reasons of this machine
+	case Gone:
 		return "the tool failed: " + e.Extension + " is not there"
+	case Unrecorded:
+		return "the tool failed: the record of this session cannot be written"
 	}
 	return "the tool failed: " + string(e.Kind) + ": " + e.Msg
 }

@@ -233,17 +233,21 @@ func (x *extension) ask(ctx context.Context, sat *satellite.Satellite, call sate
 	if end, ok := ctx.Deadline(); ok {
 		left = min(left, end.Sub(began))
 	}
+	noted, unrecorded := x.note(call, left)
+	if unrecorded != nil {
+		return wire.Value{}, unrecorded
+	}
 	invocation := x.scope.Begin(report, given.asker)
 	call.Deadline, call.Prompt = left, broker.Prompt
-	call.Effects = func(ctx context.Context, c satellite.CapCall) wire.Result {
+	call.Effects = recorded(noted, func(ctx context.Context, c satellite.CapCall) wire.Result {
 		return invocation.Serve(ctx, c.Cap, c.Args)
-	}
+	})
 	v, err := sat.Invoke(ctx, call)
 	invocation.End()
 	late := time.Since(began) >= left
 	if err == nil && (!late || call.Kind != wire.CallEvent) {
 		x.trace(call.Name, "", began)
-		return v, nil
+		return v, x.end(noted, call.Name, v, nil)
 	}
 	if err == nil { // what a tool has done is done; a verdict that comes too late is none
 		err = &satellite.Error{Code: wire.CodeDeadline, Msg: "it answered when its time was over", Host: true}
@@ -264,7 +268,7 @@ func (x *extension) ask(ctx context.Context, sat *satellite.Satellite, call sate
 		x.ended(sat, reason.summary(), !caller)
 	}
 	x.trace(call.Name, fault.Kind, began)
-	return wire.Value{}, fault
+	return wire.Value{}, x.end(noted, call.Name, wire.Value{}, fault)
 }
 
 // trace logs an invocation, without a word that came from outside.

@@ -108,6 +108,7 @@ func (x *extension) settle(p *program, refusal error) {
 	if net, ok := p.Manifest.Net(); ok {
 		terms.Net = &net
 	}
+	x.session.work.offer(&terms, p.Installed, h)
 	x.scope, x.log = h.broker.Open(terms, x.session.id), h.log(x.name)
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/loomext/loomext/config"
 	"github.com/loomext/loomext/install"
+	"github.com/loomext/loomext/record"
 	"github.com/loomext/loomext/satellite"
 )
 
@@ -36,6 +37,13 @@ type SessionOptions struct {
 	// its digest, and all else is checked when an extension is first used. What fails
 	// then puts the extension out, as an opening would.
 	Lazy bool
+	// Workspace is the directory whose files the extensions work on, as far as each was
+	// granted it. Empty is none: what they ask of files and commands is denied.
+	Workspace string
+	// Record, if not nil, takes every invocation and every effect of the session. It stays the
+	// caller's, to be closed after the session. An invocation that cannot be recorded is
+	// not made, and fails with kind [Unrecorded].
+	Record *record.Writer
 	// Output, if not nil, is told each line that a satellite writes to standard output and
 	// standard error, in pieces of at most 8 KiB, beside the log. The line is an extension's:
 	// escape it for a terminal. It is called on the goroutine that reads the output: it must
@@ -54,6 +62,8 @@ type Session struct {
 	lazy    bool
 	ahead   bool
 	output  func(extension, line string)
+	record  *record.Session // nil: there is none
+	work    *workroom       // nil: there is none
 	all     bool            // it is on whatever is installed
 	ctx     context.Context // ends with the session
 	end     context.CancelFunc
@@ -86,8 +96,17 @@ func (h *Host) Open(ctx context.Context, o SessionOptions) (*Session, error) {
 		host: h, id: o.ID, lazy: o.Lazy, ahead: o.Ahead, output: o.Output, all: len(o.Extensions)+len(o.Loaded) == 0,
 		closed: make(chan struct{}), refresh: make(chan struct{}, 1), retired: map[*extension]struct{}{},
 	}
-	s.ctx, s.end = context.WithCancel(context.WithoutCancel(ctx))
 	var err error
+	if s.work, err = h.openWorkroom(o.Workspace); err != nil {
+		return nil, err
+	}
+	if o.Record != nil {
+		if s.record, err = o.Record.Session(s.id, version()); err != nil {
+			s.work.close()
+			return nil, err
+		}
+	}
+	s.ctx, s.end = context.WithCancel(context.WithoutCancel(ctx))
 	if s.extensions, err = s.first(ctx, o.Extensions); err != nil {
 		s.abandon()
 		return nil, err
@@ -116,6 +135,7 @@ func (s *Session) abandon() {
 	for _, x := range s.extensions {
 		x.release()
 	}
+	s.work.close()
 }
 
 func isSessionID(id string) bool {
@@ -222,6 +242,12 @@ func (s *Session) Close() {
 		s.running.Wait()
 		for _, x := range s.everyone() {
 			x.release()
+		}
+		s.work.close()
+		if s.record != nil {
+			if err := s.record.End(); err != nil {
+				s.host.logger.Warn("the record of a session has no end", "session", s.id, "error", err)
+			}
 		}
 		s.host.mu.Lock()
 		delete(s.host.sessions, s)

@@ -59,6 +59,7 @@ fault; 16 not installed, or damaged; 18 the satellite cannot be started. See "lo
 		ValidArgsFunction: c.completeCall,
 	}
 	c.addBestEffort(cmd)
+	c.addSession(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&c.jail.Trace, "trace", false, "show where a system call is made that the jail refuses")
 	flags.StringVar(&o.args, "args", "{}", "the arguments: JSON, @file, or - for standard input")
@@ -66,6 +67,9 @@ fault; 16 not installed, or damaged; 18 the satellite cannot be started. See "lo
 	flags.DurationVar(&o.timeout, "timeout", 0, "at most this long (default: the tool's own timeout)")
 	flags.BoolVar(&o.asJSON, "json", false, "print the result or the failure as JSON")
 	cmd.RunE = ran(func(cmd *cobra.Command, args []string) error {
+		if err := checkSession(cmd); err != nil {
+			return err
+		}
 		if cmd.Flags().Changed("timeout") && o.timeout < time.Millisecond {
 			return usagef("--timeout %s: a call needs at least 1ms", o.timeout)
 		}

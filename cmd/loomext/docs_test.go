@@ -86,6 +86,7 @@ func TestDocsNameEveryJSONKey(t *testing.T) {
 		"audit":        reflect.TypeFor[auditEntry](),
 		"replay":       reflect.TypeFor[replayEntry](),
 		"logs":         reflect.TypeFor[logsEntry](),
+		"mcp":          reflect.TypeFor[mcpConfigResult](),
 		"artifacts":    reflect.TypeFor[artifactEntry](),
 		"The record":   record,
 		"The approval": reflect.TypeFor[install.Approval](),

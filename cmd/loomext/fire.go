@@ -83,6 +83,7 @@ fault; 16 not installed, or damaged; 18 the satellite cannot be started. See "lo
 		ValidArgsFunction: c.completeFire,
 	}
 	c.addBestEffort(cmd)
+	c.addSession(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&c.jail.Trace, "trace", false, "show where a system call is made that the jail refuses")
 	flags.StringVar(&o.payload, "payload", "", "the payload: JSON, @file, or - for standard input (default: {} or the event's sample)")
@@ -93,6 +94,9 @@ fault; 16 not installed, or damaged; 18 the satellite cannot be started. See "lo
 	flags.StringSliceVar(&only, "only", nil, "with --all: only these extensions (a comma list; repeatable)")
 	must(cmd.RegisterFlagCompletionFunc("only", c.completeOnly))
 	cmd.RunE = ran(func(cmd *cobra.Command, args []string) error {
+		if err := checkSession(cmd); err != nil {
+			return err
+		}
 		if sample {
 			return c.printSample(args[0])
 		}

@@ -126,11 +126,11 @@ func (c *cli) fireOver(ctx context.Context, event event, drive drive, only []str
 	}
 	defer h.Close()
 	slices.Sort(only)
-	s, err := h.Open(ctx, host.SessionOptions{Extensions: slices.Compact(only)})
+	s, closeSession, err := c.openSession(ctx, h, host.SessionOptions{Extensions: slices.Compact(only)})
 	if err != nil {
 		return err
 	}
-	defer s.Close()
+	defer closeSession()
 	defer context.AfterFunc(ctx, s.Close)() // a signal waits for no deadline
 	var fired firings
 	bus := hookbus.New(s, hookbus.Options{Deadline: map[string]time.Duration{event.name: c.hookDeadline(timeout)}, Watch: fired.add})

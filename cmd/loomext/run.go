@@ -35,6 +35,7 @@ type cli struct {
 	// homeSet tells an empty --home, which is a mistake, from none.
 	homeSet bool
 	jail    jail.Options // by the flags of a command that starts something
+	session sessionFlags // by those of one that opens a session
 
 	jailNotice sync.Once
 	errLock    sync.Mutex  // one line of standard error at a time

@@ -6,10 +6,13 @@ import (
 	"log/slog"
 	"slices"
 
+	"github.com/spf13/cobra"
+
 	"github.com/loomext/loomext/escape"
 	"github.com/loomext/loomext/host"
 	"github.com/loomext/loomext/install"
 	"github.com/loomext/loomext/jail"
+	"github.com/loomext/loomext/record"
 )
 
 // used is what an invocation had and left.
@@ -25,6 +28,50 @@ type callArtifact struct {
 	ContentType string `json:"content_type"`
 	Size        int    `json:"size"` // bytes
 	Path        string `json:"path"` // of the file that holds it
+}
+
+// sessionFlags are the flags of every command that opens a session.
+type sessionFlags struct{ workspace, record string }
+
+// addSession adds them.
+func (c *cli) addSession(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&c.session.workspace, "workspace", "", "the directory whose files it may work on, as far as that was granted (default: none)")
+	flags.StringVar(&c.session.record, "record", "", "append every invocation and effect to this file; see loomext audit and replay")
+	must(cmd.MarkFlagDirname("workspace"))
+}
+
+// checkSession refuses values that name nothing.
+func checkSession(cmd *cobra.Command) error {
+	for _, name := range []string{"workspace", "record"} {
+		if flag := cmd.Flags().Lookup(name); flag.Changed && flag.Value.String() == "" {
+			return usagef("--%s is empty; name a path, or leave the flag out", name)
+		}
+	}
+	return nil
+}
+
+// openSession opens a session with what the flags say. Closing it closes its record.
+func (c *cli) openSession(ctx context.Context, h *host.Host, o host.SessionOptions) (s *host.Session, closeAll func(), err error) {
+	o.Workspace = c.session.workspace
+	if c.session.record != "" {
+		if o.Record, err = record.Open(c.session.record); err != nil {
+			return nil, nil, recordFault(err)
+		}
+	}
+	end := func() {
+		if o.Record == nil {
+			return
+		}
+		if err := o.Record.Close(); err != nil {
+			c.tell(escape.Line(err.Error()))
+		}
+	}
+	if s, err = h.Open(ctx, o); err != nil {
+		end()
+		return nil, nil, err
+	}
+	return s, func() { s.Close(); end() }, nil
 }
 
 // inSession opens a session on one extension that is loaded, for one invocation, and shows what
@@ -43,11 +90,11 @@ func (c *cli) inSession(ctx context.Context, installed *install.Installed, invok
 		return u, err
 	}
 	defer h.Close()
-	s, err := h.Open(ctx, host.SessionOptions{Loaded: []*install.Installed{installed}})
+	s, closeSession, err := c.openSession(ctx, h, host.SessionOptions{Loaded: []*install.Installed{installed}})
 	if err != nil {
 		return u, err
 	}
-	defer s.Close()
+	defer closeSession()
 	report := func(r host.Report) {
 		var path string
 		if r.ID != "" {

@@ -97,6 +97,8 @@ func invocationStatus(kind host.Kind) int {
 		return statusGone
 	case host.Arguments:
 		return statusArgs
+	case host.Unrecorded:
+		return install.LayerRecord.ExitStatus()
 	case host.Cancelled:
 		return statusInternal
 	}
