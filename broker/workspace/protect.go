@@ -104,6 +104,7 @@ func foldPath(parts []string) string {
 // file after a colon. It folds more than any single one of them.
 func fold(name string) string {
 	if !plain(name) {
+		name = strings.ToValidUTF8(name, "\ufffd")
 		name = cases.Fold().String(norm.NFKD.String(name))
 		name = strings.Map(visible, norm.NFKD.String(name))
 	}

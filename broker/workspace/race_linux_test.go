@@ -88,6 +88,40 @@ func TestARacingRenamerLeadsNowhere(t *testing.T) {
 	})
 }
 
+// TestARacingRenamerDoesNotLendItsLinks holds each step of a write to it: no directory and no file in one is reached
+// through a link, though the name is exchanged for one between any two calls of the system.
+func TestARacingRenamerDoesNotLendItsLinks(t *testing.T) {
+	each(t, func(t *testing.T, o Options) {
+		w, dir := begin(t, o)
+		put(t, dir, map[string]string{"swap/file": "plain", "file": "plain", ".git/file": "protected"})
+		link(t, ".git", dir, "dirlink")
+		link(t, ".git/file", dir, "filelink")
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		var renamer sync.WaitGroup
+		renamer.Go(func() {
+			for n := 0; ctx.Err() == nil; n++ {
+				pair := [][2]string{{"swap", "dirlink"}, {"file", "filelink"}}[n/2%2]
+				_ = unix.Renameat2(unix.AT_FDCWD, filepath.Join(dir, pair[0]), unix.AT_FDCWD, filepath.Join(dir, pair[1]), unix.RENAME_EXCHANGE)
+			}
+		})
+		swap, _ := parse("swap")
+		for ctx.Err() == nil {
+			for _, at := range []place{swap, {text: top}} {
+				held, err := w.tree.folder(at)
+				if err != nil {
+					continue
+				}
+				if text, _, err := readIn(ctx, held, "file"); err == nil && string(text) != "plain" {
+					t.Errorf("%s/file is %q", at.text, text)
+				}
+				held.close()
+			}
+		}
+		renamer.Wait()
+	})
+}
+
 // racing makes one call of each kind. A text from elsewhere is an error of its own.
 func racing(w *Workspace, path string, round int) map[string]error {
 	ctx := context.Background()

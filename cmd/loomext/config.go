@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/loomext/loomext/broker/workspace"
 	"github.com/loomext/loomext/config"
 	"github.com/loomext/loomext/escape"
 	"github.com/loomext/loomext/hookbus"
@@ -21,7 +22,7 @@ import (
 )
 
 // configResult is what config check --json prints. docs/cli.md describes it. Where there are
-// faults nothing is in force: egress, ceilings and hooks are null, and the lists are empty.
+// faults nothing is in force: egress, ceilings, hooks and work are null, and the lists are empty.
 type configResult struct {
 	OK       bool            `json:"ok"`
 	Path     string          `json:"path"`
@@ -29,6 +30,7 @@ type configResult struct {
 	Egress   *configEgress   `json:"egress"`
 	Ceilings *configCeilings `json:"ceilings"`
 	Hooks    *configHooks    `json:"hooks"`
+	Work     *configWork     `json:"work"`
 	Gates    []configGate    `json:"gates"`
 	Secrets  []configSecret  `json:"secrets"`
 	Warnings []string        `json:"warnings"`
@@ -40,6 +42,12 @@ type configEgress struct {
 	Resolve []configRoute `json:"resolve"`
 	Private []string      `json:"private"`
 	Proxy   string        `json:"proxy"`
+}
+
+// configWork is what holds for the workspaces of sessions and the commands in them.
+type configWork struct {
+	Protected []string `json:"protected"` // beside what always is
+	Readable  []string `json:"readable"`
 }
 
 type configRoot struct {
@@ -176,6 +184,7 @@ func (r *configResult) hold(c config.Config) {
 	}
 	r.Egress = egress
 	r.Ceilings = &configCeilings{c.Ceilings.MaxResponseBytes, c.Ceilings.Timeout.Milliseconds()}
+	r.Work = &configWork{Protected: append([]string{}, c.Workspace.Protected...), Readable: append([]string{}, c.Proc.Readable...)}
 	r.Hooks = &configHooks{Order: append([]string{}, c.Hooks.Order...), DeadlineMS: map[string]int64{}}
 	for _, event := range manifest.Events() {
 		r.Hooks.DeadlineMS[event] = cmp.Or(c.Hooks.Deadline[event], hookbus.DefaultDeadline).Milliseconds()
@@ -240,6 +249,8 @@ func (r configResult) text() string {
 	}
 	p.row("load order", append(append([]string{}, r.Hooks.Order...), rest)...)
 	p.row("deadlines", deadlineLines(r.Hooks.DeadlineMS)...)
+	p.row("protected", append([]string{strings.Join(workspace.Protected(), ", ")}, escaped(r.Work.Protected)...)...)
+	p.row("readable", append([]string{"the system's programs"}, escaped(r.Work.Readable)...)...)
 	var gates []string
 	for _, gate := range r.Gates {
 		line := escape.Line(gate.Extension) + " is " + gate.Gate
@@ -257,6 +268,14 @@ func (r configResult) text() string {
 	table(&secrets, rows)
 	p.row("secrets", orNoneLines(strings.FieldsFunc(secrets.String(), func(r rune) bool { return r == '\n' }))...)
 	return p.String()
+}
+
+func escaped(lines []string) []string {
+	out := make([]string, len(lines))
+	for i, line := range lines {
+		out[i] = escape.Line(line)
+	}
+	return out
 }
 
 // deadlineLines has the usual time of an answer, and the events that have another.
