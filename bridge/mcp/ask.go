@@ -43,7 +43,7 @@ type direct struct {
 func (*direct) open(error) (sdk.InputRequestMap, string, error) { return nil, "", nil }
 
 func (d *direct) ask(ctx context.Context, requests []host.AskRequest) ([]json.RawMessage, error) {
-	questions, err := questionsOf(requests, d.client.can)
+	questions, err := questionsOf(requests, d.client.can())
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/loomext/loomext/host"
+	"github.com/loomext/loomext/install"
 )
 
 const (
@@ -51,6 +53,7 @@ type Bridge struct {
 	open      openCalls
 	output    output
 	watched   watched
+	known     map[string]install.Record // of what is served, for the goroutine that watches
 
 	ctx     context.Context // ends with the bridge
 	end     context.CancelFunc
@@ -76,13 +79,10 @@ func New(h *host.Host, o Options) (*Bridge, error) {
 		b.end()
 		return nil, fmt.Errorf("mcp: %w", err)
 	}
-	records := b.session.Records()
+	records := b.records()
 	b.server = sdk.NewServer(&sdk.Implementation{Name: "loomext", Title: "loomext", Version: o.Version}, b.serverOptions(records))
 	b.server.AddReceivingMiddleware(b.guard)
 	b.apply(records)
-	for _, name := range chosen.unmatched(records) {
-		b.logger.Warn("nothing installed has this name", "asked", name)
-	}
 	b.running.Go(b.watch)
 	b.running.Go(b.forward)
 	b.ahead(names(records))
@@ -183,12 +183,32 @@ func (b *Bridge) watch() {
 			continue
 		}
 		said = ""
-		b.apply(b.session.Records())
+		b.apply(b.records())
 		for _, name := range changes.Replaced {
 			b.updated(name)
 		}
 		b.ahead(slices.Concat(changes.Added, changes.Replaced))
 	}
+}
+
+// records are those of what is installed, by name. What cannot be loaded, or has ended too
+// often, keeps its place: whoever calls it is told that, and not that there is no such tool.
+func (b *Bridge) records() []install.Record {
+	records := b.session.Records()
+	known := map[string]install.Record{}
+	for _, r := range records {
+		known[r.Name] = r
+	}
+	for _, s := range b.session.Status() {
+		_, there := known[s.Name]
+		if was, ok := b.known[s.Name]; ok && !there && !errors.Is(s.Err, install.ErrNotInstalled) {
+			known[s.Name] = was
+			records = append(records, was)
+		}
+	}
+	b.known = known
+	slices.SortFunc(records, func(a, b install.Record) int { return cmp.Compare(a.Name, b.Name) })
+	return records
 }
 
 // ahead starts the satellites of those extensions, in the background, where they are

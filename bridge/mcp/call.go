@@ -19,10 +19,10 @@ import (
 // client is who sent a request, and what it said of itself with it.
 type client struct {
 	session   *sdk.ServerSession
-	stateless bool // the request is of the stateless revision
-	can       *sdk.ClientCapabilities
-	progress  any  // the token that it wants progress under, or nil
-	lines     bool // a stateless request that wants printed lines
+	stateless bool                           // the request is of the stateless revision
+	can       func() *sdk.ClientCapabilities // what it declared: to be read costs something
+	progress  any                            // the token that it wants progress under, or nil
+	lines     bool                           // a stateless request that wants printed lines
 }
 
 // clientOf reads a request of any method that a tool answers.
@@ -30,10 +30,13 @@ func clientOf[P sdk.RequestParams](r *sdk.ServerRequest[P]) client {
 	meta := r.Params.GetMeta()
 	version, _ := meta[sdk.MetaKeyProtocolVersion].(string)
 	level, _ := meta[sdk.MetaKeyLogLevel].(string)
-	c := client{session: r.Session, stateless: version >= statelessSince, can: r.ClientCapabilities(), progress: r.Params.GetProgressToken()}
+	c := client{session: r.Session, stateless: version >= statelessSince, progress: r.Params.GetProgressToken()}
 	c.lines = c.stateless && level != ""
-	if c.can == nil {
-		c.can = &sdk.ClientCapabilities{}
+	c.can = func() *sdk.ClientCapabilities {
+		if can := r.ClientCapabilities(); can != nil {
+			return can
+		}
+		return &sdk.ClientCapabilities{}
 	}
 	return c
 }

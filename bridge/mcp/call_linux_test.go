@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -163,6 +164,41 @@ func TestAnExtensionThatDiesTooOftenIsGoneAndTheOthersAreNot(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	if got := p.said("twin__do", args("echo", "text", "still")); got != "still" {
+		t.Errorf("%q", got)
+	}
+	s.Apply() // as any change of the store would
+	if got := p.names(); !slices.Contains(got, "desk__do") {
+		t.Errorf("%v: what is out is told of no more", got)
+	}
+}
+
+func TestASatelliteThatIsKilledIsStartedAgain(t *testing.T) {
+	s := open(t, mcp.Options{Only: []string{"desk"}})
+	began := make(chan struct{}, 1)
+	p := s.connect(t, handshake, sdk.ClientOptions{ProgressNotificationHandler: func(context.Context, *sdk.ProgressNotificationClientRequest) {
+		began <- struct{}{}
+	}})
+	kill := func() {
+		for _, pid := range s.pids() {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+	p.said("do", args("echo"))
+	kill() // while nobody calls it
+	if got := p.said("do", args("echo", "text", "again")); got != "again" {
+		t.Errorf("%q", got)
+	}
+	go func() {
+		<-began
+		kill()
+	}()
+	params := &sdk.CallToolParams{Name: "do", Arguments: args("hold")}
+	params.SetProgressToken("token")
+	result, err := p.CallTool(t.Context(), params)
+	if err != nil || !result.IsError || result.Meta["loomext/code"] != "crashed" {
+		t.Errorf("%s, %v", encoded(t, result), err)
+	}
+	if got := p.said("do", args("echo", "text", "still")); got != "still" {
 		t.Errorf("%q", got)
 	}
 }

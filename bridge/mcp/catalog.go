@@ -3,9 +3,11 @@ package mcp
 import (
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -79,11 +81,16 @@ func (b *Bridge) update(have *features, want features, what string, remove func(
 	if len(gone) > 0 {
 		remove(gone...)
 	}
+	var changed []string
 	for name, f := range want {
-		if was, there := (*have)[name]; there && was.print == f.print {
-			continue
+		if was, there := (*have)[name]; !there || was.print != f.print {
+			changed = append(changed, name)
 		}
-		if err := attempt(func() { f.add(b.server) }); err != nil {
+	}
+	for i, err := range b.addAll(want, changed) {
+		if err != nil {
+			name := changed[i]
+			f := want[name]
 			b.logger.Warn("left out: it cannot be served as a "+what, "name", name, "extension", f.extension, "error", err)
 			remove(name)
 			f.bytes = 0
@@ -91,6 +98,23 @@ func (b *Bridge) update(have *features, want features, what string, remove func(
 		}
 	}
 	*have = want
+}
+
+// addAll adds things to the server, some at once: the SDK reads each schema several
+// times, and a client waits for all of a large store.
+func (b *Bridge) addAll(list features, names []string) []error {
+	faults := make([]error, len(names))
+	var next atomic.Int64
+	var adding sync.WaitGroup
+	for range min(len(names), runtime.GOMAXPROCS(0)) {
+		adding.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(names); i = int(next.Add(1)) - 1 {
+				faults[i] = attempt(func() { list[names[i]].add(b.server) })
+			}
+		})
+	}
+	adding.Wait()
+	return faults
 }
 
 // attempt runs what the SDK panics in where it does not like what it is given.

@@ -21,6 +21,7 @@ type httpSession struct {
 	stop    func() // closes the bridge, once, and with it every open call
 
 	// Of the server's lock:
+	ended bool
 	open  int       // requests and streams
 	since time.Time // when the last of them ended
 	timer *time.Timer
@@ -88,6 +89,7 @@ func (s *HTTP) reserve() bool {
 func (s *HTTP) begun(one *httpSession, session *sdk.ServerSession) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.opening--
 	one.session, one.open = session, 1
 	one.timer = time.AfterFunc(s.bounds.idle, func() { s.expire(one) })
 	one.timer.Stop()
@@ -95,6 +97,7 @@ func (s *HTTP) begun(one *httpSession, session *sdk.ServerSession) {
 	s.watching.Go(func() {
 		_ = session.Wait() // its end is told by nothing else
 		s.mu.Lock()
+		one.ended = true
 		one.timer.Stop()
 		if s.sessions[session.ID()] == one {
 			delete(s.sessions, session.ID())
@@ -109,8 +112,8 @@ func (s *HTTP) begun(one *httpSession, session *sdk.ServerSession) {
 func (s *HTTP) release(one *httpSession) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.opening--
 	if one.session == nil {
+		s.opening--
 		return true
 	}
 	s.idle(one)
@@ -119,7 +122,7 @@ func (s *HTTP) release(one *httpSession) bool {
 
 // idle is the end of a request of a session. Of the server's lock.
 func (s *HTTP) idle(one *httpSession) {
-	if one.open--; one.open == 0 {
+	if one.open--; one.open == 0 && !one.ended {
 		one.since = time.Now()
 		one.timer.Reset(s.bounds.idle)
 	}

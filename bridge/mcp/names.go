@@ -78,20 +78,6 @@ func (c choice) extensions() []string {
 	return slices.Compact(extensions)
 }
 
-// unmatched are the names that nothing has.
-func (c choice) unmatched(records []install.Record) []string {
-	return slices.DeleteFunc(slices.Concat(c.only, c.except), func(name string) bool {
-		return slices.ContainsFunc(records, func(r install.Record) bool {
-			extension, tool, one := host.SplitName(name)
-			if r.Name != extension {
-				return false
-			}
-			_, has := r.Tool(tool)
-			return has || !one
-		})
-	})
-}
-
 func qualified(extension, tool string) string {
 	return host.Tool{Extension: extension, Name: tool}.QualifiedName()
 }

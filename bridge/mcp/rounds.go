@@ -42,7 +42,6 @@ type answered struct {
 type rounds struct {
 	call call
 	stop context.CancelFunc
-	bind string // what the state belongs to
 
 	mu       sync.Mutex
 	done     int                        // rounds before this one
@@ -59,11 +58,11 @@ type pendingQuestion struct {
 }
 
 func newRounds(c call, stop context.CancelFunc) (*rounds, error) {
-	r := &rounds{call: c, stop: stop, bind: binding(c), pending: map[string]pendingQuestion{}, missing: map[string]bool{}}
+	r := &rounds{call: c, stop: stop, pending: map[string]pendingQuestion{}, missing: map[string]bool{}}
 	if c.state == "" {
 		return r, nil
 	}
-	s, err := unseal(c.state, r.bind)
+	s, err := unseal(c.state, binding(c))
 	if err != nil {
 		return nil, rpcError(jsonrpc.CodeInvalidParams, err.Error(), nil)
 	}
@@ -77,7 +76,7 @@ func newRounds(c call, stop context.CancelFunc) (*rounds, error) {
 func (r *rounds) ask(_ context.Context, requests []host.AskRequest) ([]json.RawMessage, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	questions, err := questionsOf(requests, r.call.client.can)
+	questions, err := questionsOf(requests, r.call.client.can())
 	if m, ok := err.(missing); ok {
 		r.missing[m.capability] = true
 	}
@@ -147,7 +146,7 @@ func (r *rounds) open(failure error) (sdk.InputRequestMap, string, error) {
 		asks[key] = q.put
 		s.Asked = append(s.Asked, q.asked)
 	}
-	text, err := seal(s, r.bind)
+	text, err := seal(s, binding(r.call))
 	if err != nil {
 		return nil, "", r.endless(err.Error())
 	}

@@ -23,6 +23,10 @@ const (
 	parting = 5 * time.Second
 )
 
+// listening is the call that is open for as long as its client is there. The client that
+// has closed its side does not wait for its end.
+const listening = "subscriptions/listen"
+
 // The errors of JSON-RPC for a line that is no message.
 const (
 	noJSON    = `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the line is no JSON; send one message a line"}}` + "\n"
@@ -146,7 +150,7 @@ func (c *lines) read(in *bufio.Reader) {
 
 // deliver hands a message to the reader of the connection.
 func (c *lines) deliver(message jsonrpc.Message) bool {
-	if request, ok := message.(*jsonrpc.Request); ok && request.IsCall() {
+	if request, ok := message.(*jsonrpc.Request); ok && request.IsCall() && request.Method != listening {
 		c.mu.Lock()
 		c.open[request.ID] = struct{}{}
 		c.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -247,7 +248,7 @@ func draft(ctx context.Context, dir string) (source.Tree, manifest.Manifest, err
 	if !ok {
 		return tree, manifest.Manifest{}, &install.Error{Layer: install.LayerManifest, Err: fmt.Errorf("%s is not there; begin an extension with loomext new", manifest.FileName)}
 	}
-	m, err := manifest.Decode(text, draftFiles{tree})
+	m, err := manifest.Decode(text, draftFiles{tree, draftSchema(text)})
 	if err != nil {
 		return tree, m, &install.Error{Layer: install.LayerManifest, Err: err}
 	}
@@ -255,13 +256,33 @@ func draft(ctx context.Context, dir string) (source.Tree, manifest.Manifest, err
 }
 
 // draftFiles has whatever schema a manifest names.
-type draftFiles struct{ source.Tree }
+type draftFiles struct {
+	source.Tree
+	schema []byte
+}
 
 func (d draftFiles) File(path string) ([]byte, bool) {
 	if strings.HasPrefix(path, "schema/") {
-		return []byte(`{"type":"object"}`), true
+		return d.schema, true
 	}
 	return d.Tree.File(path)
+}
+
+// braced is what may be a variable in the URI of a resource.
+var braced = regexp.MustCompile(`\{(\w+)\}`)
+
+// draftSchema takes any arguments. It has a property for every variable that a manifest could bind a tool's argument to: whether
+// the schema has it that the type gives is not known yet.
+func draftSchema(text []byte) []byte {
+	properties := map[string]any{}
+	for _, variable := range braced.FindAllSubmatch(text, -1) {
+		properties[string(variable[1])] = map[string]string{"type": "string"}
+	}
+	schema, err := json.Marshal(map[string]any{"type": "object", "properties": properties})
+	if err != nil {
+		return []byte(`{"type":"object"}`) // unreachable: these are maps of strings
+	}
+	return schema
 }
 
 // legible refuses a source that cannot be parsed, or that is made to cost its reader more than it is worth. What else

@@ -19,4 +19,4 @@ package conformance
 
 // DirVariable is the environment variable that names the directory in which the
 // programs from the npm registry are kept between runs.
-const DirVariable = "LOOMEXT_CONFORMANCE"
+const DirVariable = "LOOMEXT_TEST_CONFORMANCE"

@@ -20,7 +20,7 @@ const (
 	inspectedAnError = 5 // the tool's result is an error
 )
 
-// inspected is what the Inspector prints of the answers that it is asked for here.
+// inspected is the result that the Inspector prints, as far as it is looked at here.
 type inspected struct {
 	Tools []struct {
 		Name        string
@@ -149,9 +149,9 @@ func inspect(t *testing.T, dir string, args []string, i inspection) {
 	if status != i.status {
 		t.Fatalf("it ended with %d, not %d; it printed %s\nand said %s", status, i.status, tail(out.Bytes()), tail(said.Bytes()))
 	}
-	var got inspected
-	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
-		t.Fatalf("it printed no document: %v\n%s", err, tail(out.Bytes()))
+	var got struct{ Result *inspected }
+	if err := json.Unmarshal(out.Bytes(), &got); err != nil || got.Result == nil {
+		t.Fatalf("it printed no result: %v\n%s", err, tail(out.Bytes()))
 	}
-	i.holds(t, got)
+	i.holds(t, *got.Result)
 }

@@ -12,6 +12,7 @@ import (
 	"example.com/every/content/image"
 	"example.com/every/content/mixed"
 	"example.com/every/content/refused"
+	"example.com/every/content/region"
 	"example.com/every/content/text"
 
 	"github.com/loomext/loomext/prelude/cap/captest"
@@ -73,6 +74,18 @@ func TestContactAnswersWithItsArguments(t *testing.T) {
 	}
 	if block, ok := out.Content[0].(ext.JSONContent); !ok || !strings.Contains(string(block.Value), "ada@example.org") {
 		t.Errorf("answered %+v", out.Content)
+	}
+}
+
+func TestRegionSaysWhere(t *testing.T) {
+	for arguments, want := range map[string]string{`{}`: "It is done here.", `{"region": "north"}`: "It is done in north."} {
+		out, err := region.Run(captest.New(t).Ctx(), json.RawMessage(arguments))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := out.Content[0].(ext.TextContent).Text; got != want {
+			t.Errorf("%s is answered %q; want %q", arguments, got, want)
+		}
 	}
 }
 
