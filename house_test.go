@@ -45,7 +45,7 @@ var rooms = []struct {
 	{"host", []string{"internal/wire", "jail", "manifest", "satellite", "install", "config", "record", "broker"}},
 	{"replay", []string{"internal/wire", "jail", "satellite", "install", "record"}},
 	{"hookbus", []string{"host"}},
-	{"bridge", []string{"internal/wire", "escape", "manifest", "satellite", "install", "broker", "host"}},
+	{"bridge", []string{"internal/wire", "escape", "manifest", "satellite", "install", "record", "broker", "host"}},
 	{"cmd/loomext", []string{"internal/wire", "escape", ".", "jail", "egress", "manifest", "source", "schema", "vendorize", "gen", "vet", "build", "satellite", "install", "config", "broker", "host", "hookbus", "record", "replay", "bridge"}},
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/loomext/loomext/host"
 	"github.com/loomext/loomext/install"
+	"github.com/loomext/loomext/record"
 )
 
 const (
@@ -37,6 +38,9 @@ type Options struct {
 	Logger *slog.Logger
 	// Warm starts the satellites of what is served ahead of need.
 	Warm bool
+	// Workspace and Record are those of the session; see host.SessionOptions.
+	Workspace string
+	Record    *record.Writer
 }
 
 // Bridge is one session of a host, as a server of the protocol.
@@ -74,7 +78,9 @@ func New(h *host.Host, o Options) (*Bridge, error) {
 		b.logger = slog.New(slog.DiscardHandler)
 	}
 	b.ctx, b.end = context.WithCancel(context.Background())
-	b.session, err = h.Open(b.ctx, host.SessionOptions{Extensions: chosen.extensions(), Lazy: true, Output: b.output.take})
+	b.session, err = h.Open(b.ctx, host.SessionOptions{
+		Extensions: chosen.extensions(), Lazy: true, Output: b.output.take, Workspace: o.Workspace, Record: o.Record,
+	})
 	if err != nil {
 		b.end()
 		return nil, fmt.Errorf("mcp: %w", err)

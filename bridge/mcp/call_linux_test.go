@@ -185,6 +185,7 @@ func TestASatelliteThatIsKilledIsStartedAgain(t *testing.T) {
 	}
 	p.said("do", args("echo"))
 	kill() // while nobody calls it
+	livetest.Eventually(t, "the death is noted", func() bool { return len(s.pids()) == 0 })
 	if got := p.said("do", args("echo", "text", "again")); got != "again" {
 		t.Errorf("%q", got)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/loomext/loomext/install"
 )
 
-func record(extension string, tools ...string) install.Record {
+func recorded(extension string, tools ...string) install.Record {
 	r := install.Record{Name: extension}
 	for _, name := range tools {
 		r.Tools = append(r.Tools, install.RecordTool{Name: name, Description: "Does " + name + ".", PromptSnippet: name + ": does it", Schema: json.RawMessage(`{"type":"object"}`)})
@@ -18,7 +18,7 @@ func record(extension string, tools ...string) install.Record {
 }
 
 func TestAToolHasItsPlainNameUnlessTwoHaveIt(t *testing.T) {
-	bound := record("d", "x", "y")
+	bound := recorded("d", "x", "y")
 	bound.MCP = &install.RecordMCP{Prompts: []install.RecordPrompt{{Name: "p", Tool: "x"}}, Resources: []install.RecordResource{{URI: "d://r", Tool: "y"}}}
 	for _, c := range []struct {
 		records      []install.Record
@@ -26,13 +26,13 @@ func TestAToolHasItsPlainNameUnlessTwoHaveIt(t *testing.T) {
 		want         string
 	}{
 		{nil, nil, nil, ""},
-		{[]install.Record{record("a", "x", "y"), record("b", "z")}, nil, nil, "x y z"},
-		{[]install.Record{record("a", "x", "y"), record("b", "x"), record("c", "x")}, nil, nil, "a__x b__x c__x y"},
-		{[]install.Record{record("a", "x"), record("b", "x"), record("c", "a__x")}, nil, nil, "a__x b__x c__a__x"}, // no manifest allows it
-		{[]install.Record{record("a", "x"), record("b", "x")}, nil, []string{"b"}, "x"},
-		{[]install.Record{record("a", "x"), record("b", "x")}, []string{"a"}, nil, "x"},
-		{[]install.Record{record("a", "x", "y"), record("b", "x")}, []string{"a__y", "b"}, []string{"b__x"}, "y"},
-		{[]install.Record{record("a", "x", "y"), bound}, nil, nil, "x y"},
+		{[]install.Record{recorded("a", "x", "y"), recorded("b", "z")}, nil, nil, "x y z"},
+		{[]install.Record{recorded("a", "x", "y"), recorded("b", "x"), recorded("c", "x")}, nil, nil, "a__x b__x c__x y"},
+		{[]install.Record{recorded("a", "x"), recorded("b", "x"), recorded("c", "a__x")}, nil, nil, "a__x b__x c__a__x"}, // no manifest allows it
+		{[]install.Record{recorded("a", "x"), recorded("b", "x")}, nil, []string{"b"}, "x"},
+		{[]install.Record{recorded("a", "x"), recorded("b", "x")}, []string{"a"}, nil, "x"},
+		{[]install.Record{recorded("a", "x", "y"), recorded("b", "x")}, []string{"a__y", "b"}, []string{"b__x"}, "y"},
+		{[]install.Record{recorded("a", "x", "y"), bound}, nil, nil, "x y"},
 	} {
 		var names []string
 		for _, o := range Offer(c.records, c.only, c.except) {
@@ -59,7 +59,7 @@ func TestASchemaIsServedAsInstalledButForWhatTheProtocolAdds(t *testing.T) {
 			t.Errorf("%s: %s, %v, want %s", c.schema, got, err, c.want)
 		}
 	}
-	odd := record("a", "x", "y")
+	odd := recorded("a", "x", "y")
 	odd.Tools[0].Schema = json.RawMessage(`{"type":["object","null"]}`)
 	if got := Offer([]install.Record{odd}, nil, nil); len(got) != 1 || got[0].Name != "y" {
 		t.Errorf("%+v", got)
@@ -69,7 +69,7 @@ func TestASchemaIsServedAsInstalledButForWhatTheProtocolAdds(t *testing.T) {
 func TestInstructionsAreBounded(t *testing.T) {
 	var many []install.Record
 	for _, c := range "abcdefghijklmnopqrstuvwxyz" {
-		many = append(many, record(strings.Repeat(string(c), 20), strings.Repeat(string(c), 100), strings.Repeat(string(c), 101)))
+		many = append(many, recorded(strings.Repeat(string(c), 20), strings.Repeat(string(c), 100), strings.Repeat(string(c), 101)))
 	}
 	text := instructions(many, choice{})
 	if len(text) > maxInstructions+100 || !strings.Contains(text, "and ") || !strings.Contains(text, many[25].Name) {
