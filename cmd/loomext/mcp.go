@@ -65,6 +65,7 @@ See "loomext help exitcodes".`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	c.addBestEffort(cmd)
+	c.addSession(cmd)
 	flags := cmd.Flags()
 	flags.StringArrayVar(&o.only, "only", nil, "serve only these: extensions, or tools as extension__tool (a comma list; repeatable)")
 	flags.StringArrayVar(&o.except, "except", nil, "do not serve these (likewise)")
@@ -79,7 +80,7 @@ See "loomext help exitcodes".`,
 		must(cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
 	}
 	cmd.RunE = ran(func(cmd *cobra.Command, _ []string) error {
-		if err := o.settle(cmd); err != nil {
+		if err := errors.Join(checkSession(cmd), o.settle(cmd)); err != nil {
 			return err
 		}
 		if o.client != "" {
@@ -152,7 +153,15 @@ func (c *cli) mcp(ctx context.Context, o mcpOptions) error {
 		return err
 	}
 	defer h.Close()
-	bridged := mcp.Options{Only: o.only, Except: o.except, Version: currentVersion().Loomext, Logger: logger, Warm: o.warm}
+	recording, endRecord, err := c.openRecord()
+	if err != nil {
+		return err
+	}
+	defer endRecord()
+	bridged := mcp.Options{
+		Only: o.only, Except: o.except, Version: currentVersion().Loomext, Logger: logger, Warm: o.warm,
+		Workspace: c.session.workspace, Record: recording,
+	}
 	if o.http.serves() {
 		return c.serveHTTP(ctx, h, bridged, o.http)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/loomext/loomext/escape"
@@ -99,6 +100,16 @@ func (c *cli) mcpEntry(o mcpOptions) (mcpEntry, error) {
 	}
 	if o.warm {
 		entry.Args = append(entry.Args, "--warm")
+	}
+	for _, flag := range []struct{ name, path string }{{"--workspace", c.session.workspace}, {"--record", c.session.record}} {
+		if flag.path == "" {
+			continue
+		}
+		path, err := filepath.Abs(flag.path) // a client starts it wherever it likes
+		if err != nil {
+			return mcpEntry{}, err
+		}
+		entry.Args = append(entry.Args, flag.name, path)
 	}
 	if c.jail.BestEffort {
 		entry.Args = append(entry.Args, "--best-effort")

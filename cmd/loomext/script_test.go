@@ -28,11 +28,14 @@ var update = flag.Bool("update", false, "rewrite the golden parts of the scripts
 // sharedCache is the build cache of every test here: the cold build happens once.
 var sharedCache string
 
+// programs are what tests find on PATH: this test binary under other names.
+var programs = map[string]func(){"loomext": main}
+
 // TestMain makes loomext a command that the scripts, and tests with a process of their own,
 // find on PATH. It is this test binary again.
 func TestMain(m *testing.M) {
 	jail.Main() // vetting checks types in a child that is this program
-	testscript.Main(leakChecked{m}, map[string]func(){"loomext": main})
+	testscript.Main(leakChecked{m}, programs)
 }
 
 // leakChecked runs the tests and then wants every goroutine gone, and removes the cache.

@@ -51,22 +51,29 @@ func checkSession(cmd *cobra.Command) error {
 	return nil
 }
 
-// openSession opens a session with what the flags say. Closing it closes its record.
-func (c *cli) openSession(ctx context.Context, h *host.Host, o host.SessionOptions) (s *host.Session, closeAll func(), err error) {
-	o.Workspace = c.session.workspace
-	if c.session.record != "" {
-		if o.Record, err = record.Open(c.session.record); err != nil {
-			return nil, nil, recordFault(err)
-		}
+// openRecord opens the record that the flags name, or gives nil. What could not be written is
+// told when it is closed.
+func (c *cli) openRecord() (w *record.Writer, end func(), err error) {
+	if c.session.record == "" {
+		return nil, func() {}, nil
 	}
-	end := func() {
-		if o.Record == nil {
-			return
-		}
-		if err := o.Record.Close(); err != nil {
+	if w, err = record.Open(c.session.record); err != nil {
+		return nil, nil, recordFault(err)
+	}
+	return w, func() {
+		if err := w.Close(); err != nil {
 			c.tell(escape.Line(err.Error()))
 		}
+	}, nil
+}
+
+// openSession opens a session with what the flags say. Closing it closes its record.
+func (c *cli) openSession(ctx context.Context, h *host.Host, o host.SessionOptions) (s *host.Session, closeAll func(), err error) {
+	var end func()
+	if o.Record, end, err = c.openRecord(); err != nil {
+		return nil, nil, err
 	}
+	o.Workspace = c.session.workspace
 	if s, err = h.Open(ctx, o); err != nil {
 		end()
 		return nil, nil, err
