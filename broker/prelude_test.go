@@ -115,6 +115,7 @@ func TestAuthorsBranchOnCodes(t *testing.T) {
 	working := all
 	var dir string
 	working.Workspace, dir = inWorkspace(t)
+	working.Proc = commands(t, []string{"absent"})
 	if err := os.WriteFile(filepath.Join(dir, "file"), []byte("text"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -129,6 +130,12 @@ func TestAuthorsBranchOnCodes(t *testing.T) {
 	}
 	reading := func(path string) func(context.Context) error {
 		return func(ctx context.Context) error { _, err := fs.Read(ctx, path); return err }
+	}
+	run := func(name string) func(context.Context) error {
+		return func(ctx context.Context) error {
+			_, err := proc.Run(ctx, proc.Command{Argv: []string{name}})
+			return err
+		}
 	}
 	set := func(key string, size int) func(context.Context) error {
 		return func(ctx context.Context) error { return kv.Set(ctx, key, make([]byte, size)) }
@@ -159,10 +166,9 @@ func TestAuthorsBranchOnCodes(t *testing.T) {
 		"a large file": {s(working), func(ctx context.Context) error {
 			return fs.Write(ctx, "file", strings.Repeat("x", workspace.MaxFile+1))
 		}, cap.CodeTooLarge},
-		"commands": {s(all), func(ctx context.Context) error {
-			_, err := proc.Run(ctx, proc.Command{Argv: []string{"go"}})
-			return err
-		}, cap.CodeUnavailable},
+		"a command that is not named":  {s(working), run("other"), cap.CodeNotAllowed},
+		"a command that is not there":  {s(working), run("absent"), cap.CodeNotFound},
+		"commands without a workspace": {s(all), run("absent"), cap.CodeDenied},
 		"an artifact without a store": {s(all), func(ctx context.Context) error {
 			_, err := report.Emit(ctx, "a", "text/plain", nil)
 			return err

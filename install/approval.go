@@ -28,6 +28,7 @@ type Approval struct {
 	MCP         *RecordMCP      `json:"mcp"` // nil where the manifest binds nothing
 	Net         *RecordNet      `json:"net"`
 	Commands    [][]string      `json:"commands"`
+	CommandEnv  []string        `json:"command_env,omitempty"` // names of the variables that commands get
 	MemoryMB    int             `json:"memory_mb"`
 	Requests    []Request       `json:"requests"`
 	Config      json.RawMessage `json:"config"`
@@ -173,7 +174,7 @@ func (x *examined) describe() error {
 	r := x.record
 	x.approval = Approval{
 		Name: r.Name, Version: r.Version, Description: r.Description, License: r.License,
-		Source: r.Source, Tools: r.Tools, Hooks: r.Hooks, MCP: r.MCP, Net: r.Net, Commands: r.Commands,
+		Source: r.Source, Tools: r.Tools, Hooks: r.Hooks, MCP: r.MCP, Net: r.Net, Commands: r.Commands, CommandEnv: r.CommandEnv,
 		MemoryMB: r.MemoryMB, Requests: []Request{}, Config: r.Config, Overrides: r.Overrides,
 		Revision: r.Revision, TreeDigest: r.TreeDigest, Changes: []Change{}, Warnings: schemaWarnings(x.pkg),
 	}

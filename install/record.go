@@ -47,6 +47,7 @@ type Record struct {
 	Seam             RecordSeam        `json:"seam"`
 	Net              *RecordNet        `json:"net"`
 	Commands         [][]string        `json:"commands"`
+	CommandEnv       []string          `json:"command_env,omitempty"` // names of variables
 	MemoryMB         int               `json:"memory_mb"`
 	Config           json.RawMessage   `json:"config"`    // canonical, as approved
 	Overrides        json.RawMessage   `json:"overrides"` // canonical, the keys the operator set
@@ -133,7 +134,7 @@ func (r *Record) terms(m manifest.Manifest) error {
 	r.Revision = m.Revision()
 	r.Requested = list(m.Requests())
 	r.MemoryMB = m.Limits().MemoryMB
-	r.Net, r.Commands = nil, [][]string{}
+	r.Net, r.Commands, r.CommandEnv = nil, [][]string{}, nil
 	if net, ok := m.Net(); ok {
 		r.Net = &RecordNet{
 			Hosts: list(net.Hosts), Methods: list(net.Methods),
@@ -145,7 +146,7 @@ func (r *Record) terms(m manifest.Manifest) error {
 		}
 	}
 	if proc, ok := m.Proc(); ok {
-		r.Commands = append(r.Commands, proc.Commands...)
+		r.Commands, r.CommandEnv = append(r.Commands, proc.Commands...), proc.Env
 	}
 	r.Tools, r.Hooks = []RecordTool{}, []RecordHook{}
 	for _, tool := range m.Tools() {

@@ -30,6 +30,7 @@ var (
 		{"seam", func(s *scan, r *Record) { scanObject(s, &r.Seam, seamFields) }},
 		{"net", func(s *scan, r *Record) { r.Net = s.net() }},
 		{"commands", func(s *scan, r *Record) { r.Commands = s.lists() }},
+		{"command_env", func(s *scan, r *Record) { r.CommandEnv = s.list() }},
 		{"memory_mb", func(s *scan, r *Record) { r.MemoryMB = s.int() }},
 		{"config", func(s *scan, r *Record) { r.Config = s.raw() }},
 		{"overrides", func(s *scan, r *Record) { r.Overrides = s.raw() }},

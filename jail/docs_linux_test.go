@@ -69,8 +69,9 @@ func TestTheJailPageListsTheCallsThatContainersRefuse(t *testing.T) {
 	}
 	note(emptyRoot(3, 4))
 	needNamespaces(t)
-	for _, s := range []Spec{satelliteSpec(t, "exit"), {Path: child, Dir: "/", Profile: Build, ReadOnly: []string{"/usr"}}} {
-		l := &launch{spec: s, options: Options{}, files: []uintptr{0, 1, 2}, image: -1, ruleset: -1, listener: -1, inner: -1}
+	for _, s := range []Spec{satelliteSpec(t, "exit"), {Path: child, Dir: "/", Profile: Build, ReadOnly: []string{"/usr"}},
+		{Path: "/bin/true", Dir: WorkspaceDir, Profile: Proc, Workspace: workspaceOf(t, t.TempDir(), true, "a/b")}} {
+		l := &launch{spec: s, options: Options{}, files: []uintptr{0, 1, 2}, image: -1, ruleset: -1, listener: -1, inner: -1, tree: -1}
 		p, err := l.compose()
 		if l.group != nil {
 			l.group.remove()

@@ -21,6 +21,7 @@ const (
 	noTTY           = unix.SECCOMP_RET_ERRNO | 25
 	noCall          = unix.SECCOMP_RET_ERRNO | 38
 	noFamily        = unix.SECCOMP_RET_ERRNO | 97
+	done            = unix.SECCOMP_RET_ERRNO // nothing is done, and it is said to be
 )
 
 // The parameters a policy is compiled with here.
@@ -377,6 +378,38 @@ func TestToolchainVerdicts(t *testing.T) {
 			{"setpgid", [6]uint64{}, notOwner},
 		})
 	}
+	// To a command the same is closed, and none of it ends it.
+	for i := range both {
+		if both[i].want == refused {
+			both[i].want = notOwner
+		}
+	}
+	holdVerdicts(t, Proc, owning, slices.DeleteFunc(both, func(v verdict) bool { return slices.Contains(generalCalls, v.call) }))
+	holdVerdicts(t, Proc, owning, []verdict{
+		{"kill", [6]uint64{^uint64(0), 9}, allow},
+		{"setsid", [6]uint64{}, allow},
+		{"socketpair", [6]uint64{1, 1}, allow},
+		{"socketpair", [6]uint64{1, 2}, noFamily},
+		{"socket", [6]uint64{1, 1}, noFamily},
+		{"socket", [6]uint64{2, 1}, noFamily},
+		{"connect", [6]uint64{}, notOwner},
+		{"bind", [6]uint64{}, notOwner},
+		{"lgetxattr", [6]uint64{}, allow},
+		{"setxattr", [6]uint64{}, noCall},
+		{"clone", [6]uint64{0x10000011}, notOwner}, // a user namespace
+		{"clone3", [6]uint64{}, noCall},
+		{"unshare", [6]uint64{0x10000000}, notOwner},
+		{"memfd_create", [6]uint64{}, noCall},
+		{"setresuid", [6]uint64{noChange, sameUser, noChange}, done},
+		{"setresuid", [6]uint64{^uint64(0), sameUser, ^uint64(0)}, done},
+		{"setresuid", [6]uint64{noChange, 0, noChange}, notOwner},
+		{"setresgid", [6]uint64{sameUser, sameUser, sameUser}, done},
+		{"setresgid", [6]uint64{sameUser, sameUser, 1}, notOwner},
+		{"setuid", [6]uint64{sameUser}, done},
+		{"setuid", [6]uint64{noChange}, notOwner},
+		{"setgid", [6]uint64{1000}, notOwner},
+		{"ioctl", [6]uint64{0, 0x5412}, notOwner}, // TIOCSTI
+	})
 	holdVerdicts(t, Build, owning, []verdict{
 		{"socketpair", [6]uint64{1, 1}, noFamily},
 		{"sendmsg", [6]uint64{}, noCall},
@@ -400,6 +433,7 @@ func TestFiltersSayWhatTheirPoliciesSay(t *testing.T) {
 			"satellite, shared": satellitePolicy(goarch, sharing),
 			"build":             toolchainPolicy(Build, goarch, owning),
 			"test":              toolchainPolicy(Test, goarch, sharing),
+			"command":           toolchainPolicy(Proc, goarch, owning),
 		} {
 			code, err := p.compile()
 			if err != nil {
@@ -430,7 +464,7 @@ func TestFiltersSayWhatTheirPoliciesSay(t *testing.T) {
 
 // TestForeignWaysIntoTheKernelKill whatever else is asked for.
 func TestForeignWaysIntoTheKernelKill(t *testing.T) {
-	for _, p := range []Profile{Satellite, Build, Test} {
+	for _, p := range []Profile{Satellite, Build, Test, Proc} {
 		for _, goarch := range architectures {
 			code, err := filterFor(p, goarch, owning)
 			if err != nil {

@@ -23,6 +23,7 @@ func toolchainPolicy(profile Profile, goarch string, c filterParams) policy {
 	p.control(refuse)
 	p.sockets(profile)
 	p.privileged(refuse)
+	p.identities(profile, refuse)
 	if profile == Proc {
 		p.general()
 	}
@@ -138,10 +139,11 @@ func (p *policy) control(refuse answer) {
 	p.rule("personality", refuse, on(allow, lowIs(0, queryPersonality)))
 }
 
-// general is what the programs of a system call beside.
+var generalCalls = []string{"getxattr", "lgetxattr", "fgetxattr", "listxattr", "llistxattr", "flistxattr", "sched_getattr"}
+
+// general is what the programs of a system call beside: they copy and list files with their attributes.
 func (p *policy) general() {
-	p.add(allow, "getxattr", "lgetxattr", "fgetxattr", "listxattr", "llistxattr", "flistxattr",
-		"splice", "tee", "memfd_create", "sync", "syncfs", "sched_getattr", "get_mempolicy")
+	p.add(allow, generalCalls...)
 }
 
 // sockets: none of any family, but for a test and a command the connected pair. A pair of another
@@ -168,8 +170,35 @@ func (p *policy) privileged(refuse answer) {
 		"add_key", "request_key", "keyctl")
 	p.add(refuse, "reboot", "kexec_load", "kexec_file_load", "init_module", "finit_module", "delete_module",
 		"sethostname", "setdomainname", "settimeofday", "clock_settime", "vhangup")
-	p.add(refuse, "setuid", "setgid", "setreuid", "setregid", "setresuid", "setresgid", "setfsuid", "setfsgid", "setgroups", "capset")
+	p.add(refuse, "setfsuid", "setfsgid", "setgroups", "capset")
 	p.add(fails(unix.EPERM), "adjtimex", "clock_adjtime", "syslog")
+}
+
+// sameUser and noChange are what a program gives that stays who it is: the number that stands for a user without one, and -1.
+const (
+	sameUser = 65534
+	noChange = 1<<32 - 1
+)
+
+// identities: nobody becomes another. What starts programs for others says who they are to be even where that is who they are,
+// and to a command it is told that they are.
+func (p *policy) identities(profile Profile, refuse answer) {
+	for i, calls := range [][]string{{"setuid", "setgid"}, {"setreuid", "setregid"}, {"setresuid", "setresgid"}} {
+		if profile != Proc {
+			p.add(refuse, calls...)
+			continue
+		}
+		same := []condition{lowIs(0, sameUser)}
+		if i > 0 {
+			same[0] = lowIs(0, sameUser, noChange)
+		}
+		for n := 1; n <= i; n++ {
+			same = append(same, lowIs(n, sameUser, noChange))
+		}
+		for _, call := range calls {
+			p.rule(call, refuse, on(fails(0), same...))
+		}
+	}
 }
 
 // oldCalls are those that amd64 has beside the ones that replaced them.

@@ -270,7 +270,7 @@ func (l *launch) refused(p *program, i int) error {
 		return &Error{Place: "start", What: name + " was refused", Err: errno}
 	}
 	for _, g := range l.guards {
-		if i == g.open || i == g.move {
+		if g.first <= i && i <= g.last {
 			return &Error{Place: layerRoot, What: quoted(g.path) + " in the workspace cannot be guarded", Err: errno,
 				Fix: "see that it is there and no link"}
 		}

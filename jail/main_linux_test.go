@@ -57,6 +57,8 @@ func TestMain(m *testing.M) {
 func actAsHost(role string) int {
 	spec := Spec{Path: os.Args[1], Args: os.Args[2:], Stdout: os.Stdout}
 	switch role {
+	case "wait for a command's death":
+		return actAsCommandsHost(os.Args[1])
 	case "wait for death", "wait for a build's death": // to be killed while its child lives
 		if role != "wait for death" {
 			spec.Profile, spec.ReadOnly = Build, []string{filepath.Dir(spec.Path)}

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -78,4 +80,66 @@ func (l *launch) devices() []string {
 		return procDevices
 	}
 	return []string{os.DevNull}
+}
+
+// rootFilesystem makes the root of a build: what it may read, read-only, what it
+// may write, and the null device, all under their own paths. A satellite has
+// joined a root with nothing in it.
+func rootFilesystem(l *launch, p *program) (*Error, error) {
+	switch {
+	case l.spec.Profile == Proc:
+		return nil, l.rootOfCommand(p)
+	case l.ns == nil:
+		return skip("there is no mount namespace for it"), nil
+	case l.spec.Profile == Satellite:
+		return nil, nil
+	}
+	p.add(unix.SYS_MOUNT, p.text("jail"), p.text(scaffold), p.text("tmpfs"), unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, p.text("mode=755,size=1m"))
+	made := map[string]bool{scaffold: true}
+	l.placeTrees(p, made)
+	l.makeWay(p, made, scaffold+l.spec.Dir, false)
+	pivot(p)
+	p.restrict("/", unix.MOUNT_ATTR_RDONLY, 0)
+	return nil, nil
+}
+
+// placeTrees puts what was opened under the new root.
+func (l *launch) placeTrees(p *program, made map[string]bool) {
+	for _, m := range l.trees {
+		at := scaffold + m.path
+		l.makeWay(p, made, at, m.file)
+		move := p.place(at)
+		p.pass(m.open, move, 0)
+		p.restrict(at, m.attributes, unix.AT_RECURSIVE)
+	}
+}
+
+// place adds the move of a tree, the descriptor of which is yet to be passed.
+func (p *program) place(at string) (move int) {
+	return p.add(unix.SYS_MOVE_MOUNT, 0, p.text(""), atFDCWD, p.text(at), unix.MOVE_MOUNT_F_EMPTY_PATH)
+}
+
+// restrict adds attributes to a mount.
+func (p *program) restrict(at string, attributes uint64, flags uintptr) {
+	attr := keep(p, &unix.MountAttr{Attr_set: attributes})
+	p.add(unix.SYS_MOUNT_SETATTR, atFDCWD, p.text(at), flags, attr, unsafe.Sizeof(unix.MountAttr{}))
+}
+
+// makeWay adds the directories that lead to a place, and the place itself.
+func (l *launch) makeWay(p *program, made map[string]bool, at string, file bool) {
+	if made[at] {
+		return
+	}
+	for _, under := range l.trees { // inside a mount it exists already
+		if strings.HasPrefix(at, scaffold+under.path+"/") && made[scaffold+under.path] {
+			return
+		}
+	}
+	l.makeWay(p, made, filepath.Dir(at), false)
+	made[at] = true
+	if file {
+		p.tolerate(p.add(unix.SYS_MKNODAT, atFDCWD, p.text(at), unix.S_IFREG|0o644, 0))
+		return
+	}
+	p.tolerate(p.add(unix.SYS_MKDIRAT, atFDCWD, p.text(at), 0o755))
 }

@@ -72,7 +72,7 @@ func (l *launch) rootOfCommand(p *program) error {
 	}
 	// Where parts of the host's are covered, as in a container, the kernel lets nobody have another.
 	l.procfs = p.add(unix.SYS_MOUNT, p.text("proc"), p.text(scaffold+"/proc"), p.text("proc"),
-		unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, p.text("subset=pid"))
+		unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, p.text("subset=pid"))
 	p.tolerate(l.procfs)
 	p.add(unix.SYS_MOUNT, p.text("tmp"), p.text(scaffold+"/tmp"), p.text("tmpfs"), unix.MS_NOSUID|unix.MS_NODEV, p.text(tmpOptions))
 	l.placeTrees(p, made)
@@ -121,6 +121,7 @@ func (l *launch) placeWorkspace(p *program) {
 		l.pin(p, pinned, filepath.Dir(path))
 		l.uponItself(p, path)
 		p.restrict(at+"/"+path, unix.MOUNT_ATTR_RDONLY, unix.AT_RECURSIVE)
+		l.guards[len(l.guards)-1].last++
 	}
 }
 
@@ -143,10 +144,10 @@ func (l *launch) uponItself(p *program, path string) {
 	l.guards = append(l.guards, guard{path, open, move})
 }
 
-// guard is what of the workspace is mounted upon itself, with the two calls that do it.
+// guard is what of the workspace is mounted upon itself, with the calls that do it.
 type guard struct {
-	path       string
-	open, move int
+	path        string
+	first, last int
 }
 
 // noteProcfs adds to the report that the command has no /proc.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -422,10 +423,14 @@ func TestRefusedCallIsNamed(t *testing.T) {
 // What follows the filter in a launch is exec and nothing else: a refused call
 // would wait for a host that waits for the exec.
 func TestNothingStandsBetweenFilterAndProgram(t *testing.T) {
-	for _, s := range []Spec{satelliteSpec(t, "exit", "0"), {Path: child, Profile: Build}, {Path: child, Profile: Test}} {
+	w := workspaceOf(t, t.TempDir(), true)
+	for _, s := range []Spec{satelliteSpec(t, "exit", "0"), {Path: child, Profile: Build}, {Path: child, Profile: Test}, {Path: child, Profile: Proc, Workspace: w}} {
 		for _, left := range [][]string{nil, {layerNamespaces}, {layerRoot}, {layerLandlock}, {layerNamespaces, layerLandlock}} {
+			if s.Profile == Proc && slices.Contains(left, layerNamespaces) {
+				continue // it is refused
+			}
 			s.Dir, s.ReadOnly = "/", nil
-			l := &launch{spec: s, options: Options{BestEffort: true, without: left}, files: []uintptr{0, 1, 2}, image: -1, ruleset: -1, listener: -1, inner: -1, listens: true}
+			l := &launch{spec: s, options: Options{BestEffort: true, without: left}, files: []uintptr{0, 1, 2}, image: -1, ruleset: -1, listener: -1, inner: -1, tree: -1, listens: true}
 			p, err := l.compose()
 			if err != nil {
 				t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 const WorkspaceDir = "/workspace"
 
 // maxGuarded bounds the calls of a launch, as [maxPaths] does: each path takes three.
-const maxGuarded = 32
+const maxGuarded = 128
 
 // Workspace is the directory that a Proc works on. Whoever owns it owns what the command
 // makes there: where the host is root, the command is a user of its own and the

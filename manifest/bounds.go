@@ -40,6 +40,7 @@ const (
 	maxSecrets      = 16 // an operator reads each of them
 	maxCommands     = 64 // an operator reads each of them
 	maxCommandWords = 32 // an exact prefix, not a script
+	maxCommandEnv   = 16 // an operator reads each of them
 )
 
 // The ranges and defaults.

@@ -124,7 +124,11 @@ func (m *Manifest) seal() error {
 		}
 	}
 	if m.proc != nil {
-		doc["proc"] = object{"commands": m.proc.Commands}
+		proc := object{"commands": m.proc.Commands}
+		if len(m.proc.Env) > 0 {
+			proc["env"] = m.proc.Env
+		}
+		doc["proc"] = proc
 	}
 	if m.limits != (Limits{}) {
 		doc["limits"] = object{"memory_mb": m.limits.MemoryMB}

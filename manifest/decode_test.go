@@ -95,7 +95,7 @@ func TestDecode(t *testing.T) {
 	})
 	check("net is there", ok, true)
 	proc, ok := m.Proc()
-	check("proc", proc, Proc{[][]string{{"/usr/bin/git", "status"}, {"go", "vet"}}})
+	check("proc", proc, Proc{Commands: [][]string{{"/usr/bin/git", "status"}, {"go", "vet"}}})
 	check("proc is there", ok, true)
 	check("limits", m.Limits(), Limits{MemoryMB: 64})
 	check("config", string(m.Config().JSON()), `{"results":10}`)
@@ -177,6 +177,8 @@ func TestBounds(t *testing.T) {
 		}), "more than 16 secrets"},
 		"commands": {"[proc]\ncommands = [" + repeat(maxCommands+1, func(i int) string { return "[\"c" + id(i) + "\"]," }) + "]\n",
 			"65 items, the bound is 64"},
+		"variables": {"[proc]\ncommands = [[\"a\"]]\nenv = [" + repeat(maxCommandEnv+1, func(i int) string { return "\"V" + id(i) + "\"," }) + "]\n",
+			"17 items, the bound is 16"},
 		"words":         {"[proc]\ncommands = [[" + strings.Repeat("\"a\",", maxCommandWords+1) + "]]\n", "33 items, the bound is 32"},
 		"configuration": {"[config]\na = \"" + strings.Repeat("x", maxConfigString+1) + "\"\n", "8193 bytes, the bound is 8192"},
 		"whole configuration": {"[config]\n" + repeat(5, func(i int) string { return "a" + id(i) + " = \"" + strings.Repeat("x", maxConfigString) + "\"\n" }),

@@ -28,7 +28,7 @@ var format = tomlfile.Format{
 		{Name: "hook", Keys: []string{"event", "entry"}, Listed: true},
 		{Name: "net", Keys: []string{"hosts", "methods", "max_response_bytes", "requests_per_call", "secret"}},
 		{Name: "net.secret", Keys: []string{"env", "host", "header", "format"}, Listed: true},
-		{Name: "proc", Keys: []string{"commands"}},
+		{Name: "proc", Keys: []string{"commands", "env"}},
 		{Name: "limits", Keys: []string{"memory_mb"}},
 		{Name: "mcp", Keys: []string{"prompt", "resource"}},
 		{Name: "mcp.prompt", Keys: []string{"name", "description", "tool"}, Listed: true},

@@ -97,6 +97,7 @@ type Secret struct {
 // Proc is the [proc] table.
 type Proc struct {
 	Commands [][]string // exact argv prefixes
+	Env      []string   // names of the variables of the host that commands get
 }
 
 // Limits is the [limits] table. A zero field was not set: the host's own limit
@@ -175,5 +176,5 @@ func (m Manifest) Proc() (Proc, bool) {
 	for i, argv := range m.proc.Commands {
 		commands[i] = slices.Clone(argv)
 	}
-	return Proc{Commands: commands}, true
+	return Proc{Commands: commands, Env: slices.Clone(m.proc.Env)}, true
 }

@@ -52,6 +52,9 @@ func drawDocument(t *rapid.T) document {
 	if rapid.Bool().Draw(t, "proc") {
 		requests = append(requests, `"proc"`)
 		d.single["proc"] = map[string]string{"commands": `[["go", "vet"], ["gofmt"]]`}
+		if names := rapid.SliceOfDistinct(rapid.SampledFrom([]string{`"A"`, `"B"`, `"C"`}), rapid.ID).Draw(t, "variables"); rapid.Bool().Draw(t, "env") {
+			d.single["proc"]["env"] = "[" + strings.Join(names, ", ") + "]"
+		}
 	}
 	if rapid.Bool().Draw(t, "config") {
 		d.single["config"] = map[string]string{

@@ -136,6 +136,51 @@ func (d *decoder) proc(n tomlfile.Node) {
 		}
 	}
 	slices.SortFunc(proc.Commands, slices.Compare)
+	if n, ok := s.Get("env"); ok {
+		d.commandEnv(s, n)
+	}
+}
+
+// commandEnv reads the names of the variables that commands get.
+func (d *decoder) commandEnv(s section, n tomlfile.Node) {
+	items, ok := s.Array(n, "env", maxCommandEnv, "names of variables")
+	if !ok {
+		return
+	}
+	proc := d.m.proc
+	for _, item := range items {
+		name, ok := s.Word(item, "env", tomlfile.Variable)
+		if !ok || !s.Distinct(item, "env", name, proc.Env) {
+			continue
+		}
+		if why := NotForCommands(name); why != "" {
+			s.Fault(item, "env", tomlfile.Quote(name)+" is no variable for commands: "+why, "leave it out")
+		}
+		proc.Env = append(proc.Env, name)
+	}
+	slices.Sort(proc.Env)
+}
+
+// What in the name of a variable says, by custom, that its value is a secret, or an address with one in it.
+var secretParts = []string{"KEY", "TOKEN", "SECRET", "PASSW", "PASSPHRASE", "CREDENTIAL", "AUTH", "COOKIE", "SESSION", "PRIVATE",
+	"DSN", "URL", "URI", "PROXY", "WEBHOOK"}
+
+// Variables whose values are the host's to choose, or have a program run another.
+var (
+	ownVariables = []string{"PATH", "HOME", "TMPDIR", "LANG", "PWD",
+		"BASH_ENV", "ENV", "SHELLOPTS", "IFS", "PYTHONSTARTUP", "NODE_OPTIONS", "PERL5OPT", "RUBYOPT", "JAVA_TOOL_OPTIONS"}
+	ownPrefixes = []string{"LD_", "LOOM", "GIT_"}
+)
+
+// NotForCommands says why a command may not have a variable of the host's, by its name; empty is that it may.
+func NotForCommands(name string) string {
+	switch {
+	case slices.Contains(ownVariables, name), slices.ContainsFunc(ownPrefixes, func(p string) bool { return strings.HasPrefix(name, p) }):
+		return "it decides what programs run or where they look"
+	case slices.ContainsFunc(secretParts, func(part string) bool { return strings.Contains(name, part) }):
+		return "its name is one of those that hold secrets"
+	}
+	return ""
 }
 
 func (d *decoder) limits(n tomlfile.Node) {

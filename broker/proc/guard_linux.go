@@ -78,7 +78,11 @@ func (g *guard) add(root int, path string) error {
 			if fd >= 0 {
 				_ = unix.Close(fd)
 			}
-			if err := g.hold(dir, name); err != nil {
+			err := g.hold(dir, name)
+			if err == unix.EROFS { // nobody makes anything there
+				return nil
+			}
+			if err != nil {
 				return cannot(at, "no directory could be put in its place: "+err.Error())
 			}
 			g.note(at)

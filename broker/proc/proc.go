@@ -61,8 +61,8 @@ const (
 type Terms struct {
 	// Commands are the lists of words that a command may begin with.
 	Commands [][]string
-	// Env are names of variables whose values, in the host's environment, a command gets. A name that carries secrets is not
-	// among them, see [Variable].
+	// Env are names of variables whose values, in the host's environment, a command gets. What [manifest.NotForCommands] refuses is
+	// refused here as well.
 	Env []string
 	// Write lets commands write in the workspace.
 	Write bool

@@ -9,6 +9,7 @@ import (
 
 	"github.com/loomext/loomext/config"
 	"github.com/loomext/loomext/jail"
+	"github.com/loomext/loomext/manifest"
 )
 
 // judgeWorkspace refuses a directory in which a command would see what is nobody's to work on.
@@ -74,7 +75,7 @@ func (r *Runner) reach(readable []string, home string) error {
 func (r *Runner) environment() error {
 	r.env = []string{"PATH=" + strings.Join(r.path, ":"), "HOME=/tmp", "TMPDIR=/tmp", "LANG=C.UTF-8", "PWD=" + jail.WorkspaceDir}
 	for _, name := range r.terms.Env {
-		if why := Variable(name); why != "" {
+		if why := manifest.NotForCommands(name); why != "" {
 			return &Error{Unavailable, "the variable " + strconv.QuoteToASCII(name) + " is not for commands: " + why}
 		}
 		if value, set := os.LookupEnv(name); set && strings.IndexByte(value, 0) < 0 {
@@ -82,25 +83,6 @@ func (r *Runner) environment() error {
 		}
 	}
 	return nil
-}
-
-// secretParts are parts of the names of variables that hold secrets, by custom.
-var secretParts = []string{"KEY", "TOKEN", "SECRET", "PASSW", "PASSPHRASE", "CREDENTIAL", "AUTH", "COOKIE", "SESSION", "PRIVATE", "DSN"}
-
-// ownVariables have values of the jail's, or say to the loader or a program what to run.
-var ownVariables = []string{"PATH", "HOME", "TMPDIR", "LANG", "PWD", "BASH_ENV", "ENV", "SHELLOPTS", "IFS", "PYTHONSTARTUP", "NODE_OPTIONS", "PERL5OPT", "RUBYOPT", "JAVA_TOOL_OPTIONS"}
-
-// Variable says why a command may not have a variable of the host's by its name; empty is that it may.
-func Variable(name string) string {
-	switch {
-	case slices.Contains(ownVariables, name):
-		return "its value is the jail's"
-	case strings.HasPrefix(name, "LD_"), strings.HasPrefix(name, "LOOM"), strings.HasPrefix(name, "GIT_"):
-		return "it changes what programs load or where they look"
-	case slices.ContainsFunc(secretParts, func(part string) bool { return strings.Contains(name, part) }):
-		return "its name is one of those that hold secrets"
-	}
-	return ""
 }
 
 // resolved is a path without links, as far as that can be said; empty stays empty.

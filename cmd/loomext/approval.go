@@ -41,7 +41,7 @@ func approvalText(a install.Approval, gate gateSetting) string {
 	p.gate(a.Hooks, gate)
 	p.requests(a.Requests)
 	p.net(a.Net)
-	p.commands(a.Commands)
+	p.commands(a.Commands, a.CommandEnv)
 	p.row("memory", memoryText(a.MemoryMB))
 	p.config(a.Config, a.Overrides)
 	for i, warning := range a.Warnings {
@@ -205,7 +205,7 @@ func (p *page) net(net *install.RecordNet) {
 	p.row("secrets", orNoneLines(secrets)...)
 }
 
-func (p *page) commands(commands [][]string) {
+func (p *page) commands(commands [][]string, env []string) {
 	var lines []string
 	for _, argv := range commands {
 		words := make([]string, len(argv))
@@ -215,6 +215,9 @@ func (p *page) commands(commands [][]string) {
 		lines = append(lines, strings.Join(words, " ")+" …")
 	}
 	p.row("commands", orNoneLines(lines)...)
+	if len(env) > 0 {
+		p.row("variables", wrap("commands get "+escape.Line(strings.Join(env, ", "))+" from the host's environment", textWidth)...)
+	}
 }
 
 // config lists the configuration key by key and marks what the operator set.

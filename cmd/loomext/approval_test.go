@@ -31,7 +31,7 @@ func sampleApproval() install.Approval {
 			MaxResponseBytes: 65536, RequestsPerCall: 2,
 			Secrets: []install.RecordSecret{{Env: "EXAMPLE_KEY", Host: "api.example.com", Header: "Authorization", Format: "Bearer {}"}},
 		},
-		Commands: [][]string{{"go", "vet"}, {"git", "log --all"}},
+		Commands: [][]string{{"go", "vet"}, {"git", "log --all"}}, CommandEnv: []string{"CGO_ENABLED", "GOFLAGS"},
 		MemoryMB: 48,
 		Requests: []install.Request{
 			{Capability: "net", Uses: []string{"look/look.go:16:2 net.Fetch", "2", "3", "4", "5", "6", "7"}},
@@ -68,6 +68,7 @@ func TestApprovalTextHasAllThatIsApproved(t *testing.T) {
 		"2 requests a call, 64.0 KiB a response\n",
 		"secrets       EXAMPLE_KEY  goes to api.example.com as Authorization: Bearer {}\n",
 		"commands      go vet …\n              git 'log --all' …\n",
+		"variables     commands get CGO_ENABLED, GOFLAGS from the host's environment\n",
 		"memory        48 MB\n",
 		`config        lang = "en"` + "\n              results = 5  (set by you)\n",
 		"tree          sha256:2222",

@@ -78,7 +78,7 @@ func recordText(installed *install.Installed) string {
 	p.row("requested", orNone(r.Requested))
 	p.row("granted", orNone(r.Granted))
 	p.net(r.Net)
-	p.commands(r.Commands)
+	p.commands(r.Commands, r.CommandEnv)
 	p.row("memory", memoryText(r.MemoryMB))
 	p.config(r.Config, r.Overrides)
 	p.row("approved", fmt.Sprintf("by %s at %s with %s", escape.Line(r.ApprovedBy),

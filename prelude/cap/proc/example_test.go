@@ -2,6 +2,7 @@ package proc_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -19,6 +20,29 @@ func vet(ctx context.Context) (string, error) {
 		return string(result.Stderr), nil
 	}
 	return "no findings", nil
+}
+
+// todos counts the lines with a TODO.
+func todos(ctx context.Context, path string) (string, error) {
+	result, err := proc.Run(ctx, proc.Command{Argv: []string{"grep", "-c", "TODO", path}})
+	if err != nil {
+		return "", err
+	}
+	if result.Exit > 1 { // 1 is that there are none
+		return "", errors.New(string(result.Stderr))
+	}
+	return string(result.Stdout), nil
+}
+
+func Example_todos() {
+	host := captest.Open()
+	defer host.End()
+	host.Handle("proc.run", func(captest.Call) (captest.Value, error) {
+		return captest.Exited(2, "", "grep: main.go: No such file or directory"), nil
+	})
+
+	fmt.Println(todos(host.Context(), "main.go"))
+	// Output:  grep: main.go: No such file or directory
 }
 
 func Example() {

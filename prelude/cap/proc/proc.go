@@ -2,13 +2,13 @@
 // [proc] table of the manifest.
 //
 // The satellite cannot start a process. The host runs a command that begins with one
-// of the argument lists the manifest names, in its own jail, and gives back what it
-// wrote.
+// of the argument lists the manifest names, over the session's workspace and in its own
+// jail, and gives back what it wrote.
 //
-// No host serves this today: with the capability granted, a call is unavailable. What a
-// host that does refuses is an [Error], with the codes that any capability has, and
-// not_allowed for a command that the manifest does not name. Package cap has the codes as
-// constants.
+// What the host refuses is an [Error], with the codes that any capability has, and
+// not_allowed for a command that the manifest does not name, not_found for a program that
+// is not on the host. Where the session has no workspace it is denied. Package cap has the
+// codes as constants.
 package proc
 
 import (
@@ -22,21 +22,24 @@ import (
 
 const capRun = "proc.run"
 
-// Command is what to run. There is no shell between Argv and the program.
+// Command is what to run. There is no shell between Argv and the program, which is looked
+// up among those of the host's system. It starts in the workspace.
 type Command struct {
-	Argv  []string
-	Stdin []byte
+	Argv  []string // at most 1,024 words, of 131,072 bytes together
+	Stdin []byte   // at most 1 MiB
 	// Timeout is how long it may take; the host counts in milliseconds, so a part of
-	// one counts as one. Zero leaves it to the host.
+	// one counts as one. Zero leaves it to the invocation. At the end of it the command is
+	// killed with all that it started.
 	Timeout time.Duration
 }
 
 // Result is a command that ran. An exit status other than 0 is a result, not an
 // error.
 type Result struct {
-	Exit           int
+	Exit           int // 128+n for a program that signal n ended
 	Stdout, Stderr []byte
-	// Truncated says that the command wrote more than the host keeps.
+	// Truncated says that the command wrote more than the host keeps: the first 1 MiB of
+	// each.
 	Truncated bool
 }
 
