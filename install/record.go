@@ -12,6 +12,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/loomext/loomext/jail"
@@ -267,10 +268,13 @@ func sum(b []byte) string {
 // readRecord reads install.json and holds it against the digest in its generation's name.
 // A changed file is refused with the fields that changed.
 func readRecord(path, wantDigest string) (Record, error) {
-	text, err := readBounded(path, maxRecord)
-	if err != nil {
+	buffer := recordBuffers.Get().(*bytes.Buffer)
+	defer recordBuffers.Put(buffer) // nothing of a record aliases it
+	buffer.Reset()
+	if err := readBounded(path, maxRecord, buffer); err != nil {
 		return Record{}, err
 	}
+	text := buffer.Bytes()
 	if sum(text) != wantDigest {
 		return Record{}, tampered(text)
 	}
@@ -356,26 +360,26 @@ func differences(was, now Record, only []string) ([]Change, error) {
 }
 
 // readBounded reads a regular file of at most limit bytes, and no link.
-func readBounded(path string, limit int64) ([]byte, error) {
+func readBounded(path string, limit int64, into *bytes.Buffer) error {
 	info, err := os.Lstat(path)
 	if err != nil {
-		return nil, fmt.Errorf("%w; install the extension again", err)
+		return fmt.Errorf("%w; install the extension again", err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no regular file; install the extension again", path)
+		return fmt.Errorf("%s is no regular file; install the extension again", path)
 	}
 	if info.Size() > limit {
-		return nil, fmt.Errorf("%s has %d bytes, more than %d; install the extension again", path, info.Size(), limit)
+		return fmt.Errorf("%s has %d bytes, more than %d; install the extension again", path, info.Size(), limit)
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer f.Close()
-	var text bytes.Buffer
-	text.Grow(int(info.Size()) + bytes.MinRead) // so that it is read in one piece
-	if _, err := text.ReadFrom(io.LimitReader(f, limit+1)); err != nil {
-		return nil, err
-	}
-	return text.Bytes(), nil
+	into.Grow(int(info.Size()) + bytes.MinRead) // so that it is read in one piece
+	_, err = into.ReadFrom(io.LimitReader(f, limit+1))
+	return err
 }
+
+// recordBuffers are what records are read into: a store has many, and each is read whole.
+var recordBuffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}

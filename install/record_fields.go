@@ -27,7 +27,7 @@ var (
 		{"revision", func(s *scan, r *Record) { r.Revision = s.string() }},
 		{"fingerprint", func(s *scan, r *Record) { r.Fingerprint = s.string() }},
 		{"approval_key", func(s *scan, r *Record) { r.ApprovalKey = s.string() }},
-		{"seam", func(s *scan, r *Record) { scanObject(s, &r.Seam, seamFields) }},
+		{"seam", func(s *scan, r *Record) { r.Seam = s.seam() }},
 		{"net", func(s *scan, r *Record) { r.Net = s.net() }},
 		{"commands", func(s *scan, r *Record) { r.Commands = s.lists() }},
 		{"command_env", func(s *scan, r *Record) { r.CommandEnv = s.list() }},
@@ -42,12 +42,12 @@ var (
 		{"toolchain", func(s *scan, r *Record) { r.Toolchain = s.string() }},
 		{"build_env", func(s *scan, r *Record) { r.BuildEnv = s.list() }},
 		{"build_flags", func(s *scan, r *Record) { r.BuildFlags = s.list() }},
-		{"build_jail", func(s *scan, r *Record) { scanObject(s, &r.BuildJail, reportFields) }},
+		{"build_jail", func(s *scan, r *Record) { r.BuildJail = s.jail() }},
 		{"approved_by", func(s *scan, r *Record) { r.ApprovedBy = s.string() }},
 		{"approved_how", func(s *scan, r *Record) { r.ApprovedHow = s.string() }},
 		{"approved_at", func(s *scan, r *Record) { s.time(&r.ApprovedAt) }},
 		{"installed_at", func(s *scan, r *Record) { s.time(&r.InstalledAt) }},
-		{sealKey, func(s *scan, _ *Record) { s.skip() }},
+		{sealKey, func(s *scan, _ *Record) { s.skipStrings() }},
 	}
 	seamFields = []scanField[RecordSeam]{
 		{"version", func(s *scan, r *RecordSeam) { r.Version = s.int() }},

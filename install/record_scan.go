@@ -3,10 +3,14 @@ package install
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
+
+	"github.com/loomext/loomext/jail"
 )
 
 // scanRecord reads a record that is as [Record.encode] writes it, in one pass: the records of
@@ -16,7 +20,7 @@ func scanRecord(text []byte) (Record, bool) {
 	if !utf8.Valid(text) {
 		return Record{}, false
 	}
-	s := &scan{text: string(text), compact: make([]byte, 0, len(text)/2)}
+	s := &scan{text: string(text)}
 	var r Record
 	scanObject(s, &r, recordFields)
 	s.space()
@@ -187,6 +191,54 @@ func (s *scan) lists() [][]string {
 	return items
 }
 
+// memory is what was read last of one kind, as it stood. The records of one store have the same
+// seam and the same jail more often than not, and those are the longest parts of most.
+type memory[T any] struct{ last atomic.Pointer[remembered[T]] }
+
+type remembered[T any] struct {
+	text  string
+	value T
+}
+
+var (
+	lastSeam memory[RecordSeam]
+	lastJail memory[jail.Report]
+)
+
+// read gives what was read last where that stands here again, and what parse reads otherwise.
+// Nobody else holds what clone gives.
+func (m *memory[T]) read(s *scan, parse func() T, clone func(T) T) T {
+	s.space()
+	if last := m.last.Load(); last != nil && strings.HasPrefix(s.text[s.at:], last.text) {
+		s.at += len(last.text)
+		return clone(last.value)
+	}
+	from := s.at
+	value := parse()
+	if !s.failed {
+		m.last.Store(&remembered[T]{strings.Clone(s.text[from:s.at]), clone(value)})
+	}
+	return value
+}
+
+func (s *scan) seam() RecordSeam {
+	return lastSeam.read(s, func() (seam RecordSeam) {
+		scanObject(s, &seam, seamFields)
+		return seam
+	}, func(r RecordSeam) RecordSeam {
+		return RecordSeam{r.Version, slices.Clone(r.Allow), slices.Clone(r.Denied)}
+	})
+}
+
+func (s *scan) jail() jail.Report {
+	return lastJail.read(s, func() (report jail.Report) {
+		scanObject(s, &report, reportFields)
+		return report
+	}, func(r jail.Report) jail.Report {
+		return jail.Report{Level: r.Level, Layers: slices.Clone(r.Layers)}
+	})
+}
+
 func (s *scan) net() *RecordNet {
 	if s.peek() == 'n' {
 		s.word("null")
@@ -219,11 +271,15 @@ func (s *scan) number(bits int) int64 {
 	return n
 }
 
-// skip passes over a value.
-func (s *scan) skip() {
-	from := len(s.compact)
-	s.value(0)
-	s.compact = s.compact[:from]
+// skipStrings passes over an object of strings that need no reading.
+func (s *scan) skipStrings() {
+	s.each('{', '}', func() {
+		_, odd := s.quoted()
+		s.expect(':')
+		if _, escaped := s.quoted(); odd || escaped {
+			s.fail()
+		}
+	})
 }
 
 // raw is a value of any kind without its white space.

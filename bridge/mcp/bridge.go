@@ -53,6 +53,7 @@ type Bridge struct {
 	warm    bool
 
 	catalog   catalog
+	schemas   sync.Map // of the tools that are served, by name, as json.RawMessage
 	artifacts artifacts
 	open      openCalls
 	output    output

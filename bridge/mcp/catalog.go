@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"runtime"
@@ -9,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/loomext/loomext/install"
@@ -19,7 +21,6 @@ import (
 type catalog struct {
 	mu                                  sync.Mutex
 	tools, prompts, resources, patterns features
-	warned                              bool // of the budget
 }
 
 // features are the things of one list, by the name or the URI that clients use.
@@ -29,7 +30,6 @@ type features map[string]feature
 type feature struct {
 	extension string
 	print     string // another where the entry of the list is, or what it is bound to
-	bytes     int    // about what the entry takes in its list
 	arguments []manifest.Argument
 	add       func(*sdk.Server)
 }
@@ -54,19 +54,10 @@ func (b *Bridge) apply(records []install.Record) {
 	b.catalog.mu.Lock()
 	defer b.catalog.mu.Unlock()
 	fixed, patterns := b.resourcesOf(records)
-	b.update(&b.catalog.tools, b.toolsOf(records), "tool", b.server.RemoveTools)
+	b.update(&b.catalog.tools, b.toolsOf(records), "tool", b.removeTools)
 	b.update(&b.catalog.prompts, b.promptsOf(records), "prompt", b.server.RemovePrompts)
 	b.update(&b.catalog.resources, fixed, "resource", b.server.RemoveResources)
 	b.update(&b.catalog.patterns, patterns, "resource template", b.server.RemoveResourceTemplates)
-	total := 0
-	for _, f := range b.catalog.tools {
-		total += f.bytes
-	}
-	if total > Budget && !b.catalog.warned {
-		b.logger.Warn("the tools take much of a model's window with every request; choose with --only or --except",
-			"tools", len(b.catalog.tools), "bytes", total, "budget", Budget)
-	}
-	b.catalog.warned = total > Budget
 }
 
 // update brings one list from what it was to what it is to be. A thing that the SDK does
@@ -90,11 +81,8 @@ func (b *Bridge) update(have *features, want features, what string, remove func(
 	for i, err := range b.addAll(want, changed) {
 		if err != nil {
 			name := changed[i]
-			f := want[name]
-			b.logger.Warn("left out: it cannot be served as a "+what, "name", name, "extension", f.extension, "error", err)
+			b.logger.Warn("left out: it cannot be served as a "+what, "name", name, "extension", want[name].extension, "error", err)
 			remove(name)
-			f.bytes = 0
-			want[name] = f
 		}
 	}
 	*have = want
@@ -159,8 +147,58 @@ func (t *tool) entry() (*sdk.Tool, error) {
 	return &sdk.Tool{Name: t.served, Description: t.tool.Description, InputSchema: schema}, nil
 }
 
-// fits says why a server would not take the entry.
+// anyObject stands for a tool's schema in the server. The SDK reads a schema twice when a tool is
+// added, with a buffer of 32 KiB each time, which for the tools of a large store costs more than to
+// read its records. This one it takes for what it is, and cannot write to read it again, since it
+// says its type twice. What clients get is put into their list; see [Bridge.listed].
+var anyObject = &jsonschema.Schema{Type: "object", Types: []string{"object"}}
+
+// addTool adds a tool by its entry.
+func (b *Bridge) addTool(s *sdk.Server, entry *sdk.Tool, h sdk.ToolHandler) {
+	schema, _ := entry.InputSchema.(json.RawMessage)
+	if plainSchema(schema) {
+		entry.InputSchema = anyObject
+	}
+	b.schemas.Store(entry.Name, schema)
+	s.AddTool(entry, h)
+}
+
+func (b *Bridge) removeTools(names ...string) {
+	b.server.RemoveTools(names...)
+	for _, name := range names {
+		b.schemas.Delete(name)
+	}
+}
+
+// listed is a list of tools with their schemas as they were installed.
+func (b *Bridge) listed(list *sdk.ListToolsResult) *sdk.ListToolsResult {
+	whole := *list
+	whole.Tools = make([]*sdk.Tool, len(list.Tools))
+	for i, t := range list.Tools {
+		entry := *t
+		if schema, ok := b.schemas.Load(t.Name); ok {
+			entry.InputSchema = schema
+		}
+		whole.Tools[i] = &entry
+	}
+	return &whole
+}
+
+// plainSchema reports whether the SDK takes a schema without a further look.
+func plainSchema(schema json.RawMessage) bool {
+	var top struct{ Type string }
+	return json.Unmarshal(schema, &top) == nil && top.Type == "object" && !bytes.Contains(schema, []byte(headerWord))
+}
+
+// headerWord is the one word of a schema that makes the SDK look further than at its top.
+const headerWord = `"x-mcp-header"`
+
+// fits says why a server would not take the entry. The SDK is asked where the schema has a word that
+// it minds, and where the top is no object; to ask it of every tool would cost a start more than the rest.
 func fits(entry *sdk.Tool) error {
+	if schema, _ := entry.InputSchema.(json.RawMessage); plainSchema(schema) {
+		return nil
+	}
 	return attempt(func() {
 		sdk.NewServer(&sdk.Implementation{Name: "loomext"}, nil).AddTool(entry, nil)
 	})
@@ -172,13 +210,12 @@ func (b *Bridge) toolsOf(records []install.Record) features {
 		list[t.served] = feature{
 			extension: t.extension,
 			print:     strings.Join([]string{t.extension, t.tool.Name, t.tool.Description, string(t.tool.Schema)}, "\x00"),
-			bytes:     len(t.served) + len(t.tool.Description) + len(t.tool.Schema),
 			add: func(s *sdk.Server) {
 				entry, err := t.entry()
 				if err != nil {
 					panic(err) // to attempt, like the SDK's own
 				}
-				s.AddTool(entry, b.toolHandler(t.extension, t.tool.Name))
+				b.addTool(s, entry, b.toolHandler(t.extension, t.tool.Name))
 			},
 		}
 	}

@@ -29,7 +29,7 @@ const (
 // extension's alone; all else says what happened and what to do.
 func told(e *host.Error) string {
 	switch e.Kind {
-	case host.Refused, host.Arguments, host.Unhandled:
+	case host.Refused, host.Arguments, host.Unhandled, host.Unrecorded:
 		return e.Reply()
 	case host.Crashed:
 		return fmt.Sprintf("The tool failed: %s crashed: %s\nThe next call starts it again. `loomext logs %s` shows its last words.", e.Extension, e.Msg, e.Extension)

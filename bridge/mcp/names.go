@@ -53,12 +53,23 @@ type choice struct{ only, except []string }
 // served.
 func newChoice(only, except []string) (choice, error) {
 	for _, name := range slices.Concat(only, except) {
-		extension, tool, one := host.SplitName(name)
-		if !manifest.IsName(extension) || one && !manifest.IsName(tool) {
+		if !IsChoice(name) {
 			return choice{}, fmt.Errorf("mcp: %q is the name of no extension and no tool; write an extension's name, or extension__tool", name)
 		}
 	}
 	return choice{only: only, except: except}, nil
+}
+
+// IsChoice reports whether Options.Only and Except may have a name: that of an extension,
+// or of a tool as <extension>__<tool>. Whether there is one is another matter.
+func IsChoice(name string) bool {
+	extension, tool, one := host.SplitName(name)
+	return manifest.IsName(extension) && (!one || manifest.IsName(tool))
+}
+
+// Serves reports whether the options have a tool of an extension served.
+func (o Options) Serves(extension, tool string) bool {
+	return choice{only: o.Only, except: o.Except}.serves(extension, tool)
 }
 
 // serves reports whether a tool of an extension is to be served.

@@ -58,7 +58,11 @@ func (b *Bridge) guard(next sdk.MethodHandler) sdk.MethodHandler {
 		if p, ok := req.GetParams().(*sdk.InitializeParams); ok && p != nil && p.ProtocolVersion >= statelessSince {
 			p.ProtocolVersion = lastWithHandshake
 		}
-		return next(ctx, method, req)
+		result, err = next(ctx, method, req)
+		if list, ok := result.(*sdk.ListToolsResult); ok && err == nil && list != nil {
+			result = b.listed(list)
+		}
+		return result, err
 	}
 }
 

@@ -3,9 +3,7 @@ package proc
 import (
 	"os"
 	"os/exec"
-	"slices"
 	"testing"
-	"time"
 )
 
 // bubblewrap runs a program over a directory with the binds that a command has.
@@ -53,35 +51,5 @@ func BenchmarkTrueByBubblewrap(b *testing.B) {
 		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
 			b.Fatalf("%v: %s", err, out)
 		}
-	}
-}
-
-// A command costs at most what bubblewrap takes for the same. Both are measured in turn, and their medians compared.
-func TestACommandIsAsFastAsBubblewrap(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a measurement")
-	}
-	args := bubblewrap(directory(t), "/bin/true")
-	if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
-		t.Skipf("no bubblewrap to hold it against: %v: %s", err, out)
-	}
-	r := runner(t, directory(t), nil)
-	mustRun(t, r, "true")
-	var ours, theirs []time.Duration
-	for range 60 {
-		begun := time.Now()
-		mustRun(t, r, "true")
-		between := time.Now()
-		if err := exec.Command(args[0], args[1:]...).Run(); err != nil {
-			t.Fatal(err)
-		}
-		ours, theirs = append(ours, between.Sub(begun)), append(theirs, time.Since(between))
-	}
-	slices.Sort(ours)
-	slices.Sort(theirs)
-	a, b := ours[len(ours)/2], theirs[len(theirs)/2]
-	t.Logf("%v against %v: %.2f", a, b, float64(a)/float64(b))
-	if a > b {
-		t.Errorf("a command takes %v, and bubblewrap %v", a, b)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // deep is a path of so many components.
@@ -87,50 +86,5 @@ func BenchmarkWrite(b *testing.B) {
 				}
 			}
 		})
-	}
-}
-
-// TestALongPathCostsLittle holds a path of 40 components to twice one of 4, where the kernel goes it in one call. The
-// least of many rounds is what a call costs on a machine that does other things as well.
-func TestALongPathCostsLittle(t *testing.T) {
-	const most = 2
-	w, dir := begin(t, Options{})
-	if _, is := w.tree.(*rooted); is {
-		t.Skip("without openat2 each component is a call of its own")
-	}
-	put(t, dir, map[string]string{deep(4): strings.Repeat("x", 4<<10), "far/" + deep(39): strings.Repeat("x", 4<<10)})
-	near, far := deep(4), "far/"+deep(39)
-	calls := map[string]func(path string) error{
-		"read": func(path string) error { _, err := w.Read(context.Background(), path); return err },
-		"list": func(path string) error { _, err := w.List(context.Background(), filepath.Dir(path)); return err },
-		"the directory of a write": func(path string) error {
-			at, err := parse(path)
-			if err != nil {
-				return err
-			}
-			dir, undo, err := w.makeFolder(at.dir())
-			if err == nil {
-				_, err = target(dir, at.name())
-				undo(err)
-				dir.close()
-			}
-			return err
-		},
-	}
-	for name, call := range calls {
-		least := map[string]time.Duration{near: time.Hour, far: time.Hour}
-		for range 2000 {
-			for _, path := range []string{near, far} {
-				begun := time.Now()
-				if err := call(path); err != nil {
-					t.Fatal(err)
-				}
-				least[path] = min(least[path], time.Since(begun))
-			}
-		}
-		if least[far] > most*least[near] {
-			t.Errorf("%s: %v of 40 components and %v of 4", name, least[far], least[near])
-		}
-		t.Logf("%s: %v of 40 components, %v of 4", name, least[far], least[near])
 	}
 }

@@ -6,8 +6,10 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -15,8 +17,8 @@ import (
 
 	"github.com/loomext/loomext/bridge/mcp"
 	"github.com/loomext/loomext/host"
+	"github.com/loomext/loomext/install"
 	"github.com/loomext/loomext/jail"
-	"github.com/loomext/loomext/manifest"
 )
 
 // mcpOptions are the flags of a server.
@@ -46,7 +48,8 @@ its extension, or ahead of need with --warm. What is installed or removed while 
 noticed, and clients are told. Two extensions with a tool of one name have it served as
 <extension>__<tool>; loomext list says so.
 
---print-config prints the entry of a client's configuration that starts this program.
+--print-config prints the entry of a client's configuration that starts this program, or with
+--http one that connects to it.
 
 Over HTTP a client sends a bearer token: that of the environment variable that --token-env
 names, or one that is made for this run and printed on standard error. Addresses other than
@@ -60,7 +63,8 @@ cannot be listened on; 9 config.toml is at fault; 16 the store cannot be read.
 See "loomext help exitcodes".`,
 		Example: `  loomext mcp --print-config claude > .mcp.json
   loomext mcp --only units --warm
-  loomext mcp --http 8383`,
+  loomext mcp --http 8383 --token-env LOOMEXT_TOKEN
+  loomext mcp --print-config claude --http 8383 --token-env LOOMEXT_TOKEN`,
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
@@ -70,7 +74,7 @@ See "loomext help exitcodes".`,
 	flags.StringArrayVar(&o.only, "only", nil, "serve only these: extensions, or tools as extension__tool (a comma list; repeatable)")
 	flags.StringArrayVar(&o.except, "except", nil, "do not serve these (likewise)")
 	flags.BoolVar(&o.warm, "warm", false, "start the satellites at once, not with their first call")
-	flags.StringVar(&o.client, "print-config", "", "print the configuration entry of a client: "+strings.Join(mcpClientNames(), ", "))
+	flags.StringVar(&o.client, "print-config", "", "print the configuration entry of a client, for this program or with --http for its address: "+strings.Join(mcpClientNames(), ", "))
 	flags.BoolVar(&o.asJSON, "json", false, "with --print-config: print the entry and where it belongs as JSON")
 	o.http.addFlags(flags)
 	must(cmd.RegisterFlagCompletionFunc("only", c.completeOffered))
@@ -106,8 +110,7 @@ func (o *mcpOptions) settle(cmd *cobra.Command) error {
 			return usagef("--%s names nothing; name extensions, or tools as extension__tool, or leave it out", flag.name)
 		}
 		for _, name := range *list {
-			extension, tool, one := host.SplitName(name)
-			if !manifest.IsName(extension) || one && !manifest.IsName(tool) {
+			if !mcp.IsChoice(name) {
 				return usagef("--%s %q can be the name of no extension and no tool; give an extension's name, or extension__tool", flag.name, name)
 			}
 		}
@@ -117,12 +120,13 @@ func (o *mcpOptions) settle(cmd *cobra.Command) error {
 	switch {
 	case changed("print-config") && !slices.Contains(mcpClientNames(), o.client):
 		return usagef("--print-config %q: no client of that name is known; it is one of %s", o.client, strings.Join(mcpClientNames(), ", "))
-	case changed("print-config") && changed("http"):
-		return usagef("--print-config is for a client that starts loomext; for one that connects over HTTP see docs/mcp.md")
 	case o.asJSON && !changed("print-config"):
 		return usagef("--json goes with --print-config; a server's standard output is the protocol's")
 	}
-	return o.http.settle(changed)
+	if err := o.http.settle(changed); err != nil || !changed("print-config") {
+		return err
+	}
+	return o.http.settleEntry()
 }
 
 // mcp serves until the client or a signal ends it.
@@ -141,13 +145,13 @@ func (c *cli) mcp(ctx context.Context, o mcpOptions) error {
 	reports := c.newReports() // whoever does not read standard error holds up no call
 	c.reports = reports
 	defer reports.end()
-	if err := c.adviseMCP(store, o); err != nil {
-		return err
-	}
+	defer unhurriedCollector()()
+	broken := &brokenTold{c: c}
+	defer c.adviseLater(store, o, broken)()
 	if c.jail.BestEffort {
 		c.noteJail(jail.Inspect())
 	}
-	logger := slog.New(warnings{c: c})
+	logger := slog.New(servedWarnings{warnings{c: c}, broken})
 	h, err := host.New(host.Options{Home: store.Home(), Jail: c.jail, Logger: logger})
 	if err != nil {
 		return err
@@ -166,6 +170,46 @@ func (c *cli) mcp(ctx context.Context, o mcpOptions) error {
 		return c.serveHTTP(ctx, h, bridged, o.http)
 	}
 	return c.serveStdio(ctx, h, bridged, out)
+}
+
+const (
+	// starting is how long a server is thought to be starting: until then a client waits for
+	// its list of tools, and what else there is to do waits.
+	starting = time.Second
+	// startingMemory is what a server may use meanwhile before garbage is collected.
+	startingMemory = 256 << 20
+)
+
+// unhurriedCollector has the garbage collector wait while the server starts. Its first rounds would come while the records
+// of all that is installed are read, and cost as much time as reading them. What it gives ends that.
+func unhurriedCollector() (end func()) {
+	percent, limit := debug.SetGCPercent(-1), debug.SetMemoryLimit(startingMemory)
+	usual := sync.OnceFunc(func() {
+		debug.SetGCPercent(percent)
+		debug.SetMemoryLimit(limit)
+	})
+	timer := time.AfterFunc(starting, usual)
+	return func() {
+		timer.Stop()
+		usual()
+	}
+}
+
+// adviseLater gives the operator advice when the server has started, or when it ends before.
+func (c *cli) adviseLater(store *install.Store, o mcpOptions, broken *brokenTold) (end func()) {
+	ended := make(chan struct{})
+	var advice sync.WaitGroup
+	advice.Go(func() {
+		select {
+		case <-time.After(starting):
+		case <-ended:
+		}
+		c.adviseMCP(store, o, broken)
+	})
+	return func() {
+		close(ended)
+		advice.Wait()
+	}
 }
 
 // takeOutput gives standard output to the protocol. What anything else in this process
