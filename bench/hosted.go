@@ -37,11 +37,17 @@ type hosted struct {
 }
 
 func openHosted(ctx context.Context, home string, c config.Config, extensions ...string) (*hosted, error) {
+	return openHostedOn(ctx, home, c, host.SessionOptions{Extensions: extensions})
+}
+
+// openHostedOn is openHosted with more to say of the session.
+func openHostedOn(ctx context.Context, home string, c config.Config, o host.SessionOptions) (*hosted, error) {
 	h, err := host.New(host.Options{Home: home, Config: &c})
 	if err != nil {
 		return nil, err
 	}
-	s, err := h.Open(ctx, host.SessionOptions{Extensions: extensions, Ahead: true})
+	o.Ahead = true
+	s, err := h.Open(ctx, o)
 	if err != nil {
 		h.Close()
 		return nil, err

@@ -34,10 +34,10 @@ const (
 	forecastArgs = `{"city":"Reykjavík","days":3}`
 )
 
-// replay is a stream of one frame, over and over.
-type replay struct{ frame, rest []byte }
+// repeated is a stream of one frame, over and over.
+type repeated struct{ frame, rest []byte }
 
-func (r *replay) Read(p []byte) (int, error) {
+func (r *repeated) Read(p []byte) (int, error) {
 	if len(r.rest) == 0 {
 		r.rest = r.frame
 	}
@@ -53,7 +53,7 @@ func hostAllocations(ctx context.Context, b *bed) (row, error) {
 	if err != nil {
 		return row{}, err
 	}
-	reader := wire.NewReader(&replay{frame: answer}, wire.Host)
+	reader := wire.NewReader(&repeated{frame: answer}, wire.Host)
 	var frame []byte
 	onWire := testing.AllocsPerRun(allocationRuns, func() {
 		var f wire.Frame

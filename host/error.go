@@ -45,6 +45,11 @@ const (
 	Unrecorded Kind = "unrecorded"
 )
 
+// Kinds are all of them, for what has to know each: a table, or a page of documents.
+func Kinds() []Kind {
+	return []Kind{Refused, Arguments, Unhandled, Crashed, Deadline, Cancelled, Busy, Gone, Protocol, Unrecorded}
+}
+
 // Error is why an invocation has no answer.
 type Error struct {
 	Kind      Kind
@@ -108,6 +113,10 @@ func (e *Error) Reply() string {
 	}
 	return "the tool failed: " + string(e.Kind) + ": " + e.Msg
 }
+
+// Died reports whether the satellite ended over it. Where it crashed and did not die, it
+// panicked or made an answer that cannot be sent, and takes the next call as it is.
+func (e *Error) Died() bool { return e.Kind == Crashed && e.minted }
 
 // Unwrap is the cause.
 func (e *Error) Unwrap() error { return e.Err }

@@ -1,6 +1,9 @@
 package host
 
 import (
+	"os"
+	"regexp"
+	"slices"
 	"testing"
 
 	"github.com/loomext/loomext/internal/wire"
@@ -37,5 +40,19 @@ func TestEveryCodeHasAKind(t *testing.T) {
 		if got := kindOf(&satellite.Error{Code: c.code, Host: c.host}); got != c.want {
 			t.Errorf("%s, minted by the host %t: %s, want %s", c.code, c.host, got, c.want)
 		}
+	}
+}
+
+func TestKindsAreAllOfThem(t *testing.T) {
+	source, err := os.ReadFile("error.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var declared []Kind
+	for _, m := range regexp.MustCompile(`(?m)^\t[A-Z][a-z]+ Kind = "([a-z]+)"$`).FindAllStringSubmatch(string(source), -1) {
+		declared = append(declared, Kind(m[1]))
+	}
+	if got := Kinds(); !slices.Equal(got, declared) || len(got) < 10 {
+		t.Errorf("%q, and declared are %q", got, declared)
 	}
 }

@@ -53,7 +53,8 @@ type extension struct {
 	log     *satlog.Log
 
 	// turn has one place. Who fills it may start the satellite and call it.
-	turn chan struct{}
+	turn    chan struct{}
+	printed *printed // by the satellite that was started last; of who has the turn
 	// retired is closed when another generation, or none, has taken its place.
 	retired chan struct{}
 	removed bool // by none; set before retired is closed
@@ -268,9 +269,8 @@ func (x *extension) live(target string) (*satellite.Satellite, error) {
 func (x *extension) start(call satellite.Invocation) (*satellite.Satellite, error) {
 	h := x.session.host
 	output := x.log.Writer(x.session.id)
-	if tell := x.session.output; tell != nil {
-		output.Tap(func(line string) { tell(x.name, line) })
-	}
+	x.printed = new(printed)
+	output.Tap(x.printed.line)
 	sat, err := satellite.Launch(x.session.ctx, satellite.Config{
 		Image: x.program.Image, Limits: x.record.Limits(), Jail: h.jail, Output: output,
 	})

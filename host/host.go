@@ -74,6 +74,7 @@ type Host struct {
 	logger  *slog.Logger
 	broker  *broker.Broker
 	storage *artifact.Store
+	watcher *watcher
 
 	mu       sync.Mutex
 	closed   bool
@@ -110,6 +111,7 @@ func New(o Options) (*Host, error) {
 	ceilings.Timeout = cmp.Or(ceilings.Timeout, usual.Timeout)
 	ceilings.MaxResponseBytes = cmp.Or(ceilings.MaxResponseBytes, usual.MaxResponseBytes)
 	h.store = install.Open(h.home)
+	h.watcher = &watcher{look: h.store.Generations, every: lookEvery}
 	h.storage = artifact.Open(filepath.Join(h.home, artifact.DirName))
 	if h.broker, err = broker.New(broker.Options{Config: h.config, Artifacts: h.storage, Logger: h.logger}); err != nil {
 		return nil, err

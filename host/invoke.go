@@ -61,6 +61,12 @@ type Call struct {
 	// returns. It is called on the goroutine that reads the satellite: it must not
 	// block, nor call the session, nor change the Data.
 	Report func(Report)
+	// Output, if not nil, is told each line that the satellite writes to standard output and
+	// standard error while it answers this call, in pieces of at most 8 KiB, beside the log: the
+	// last words of one that dies among them. What it writes at another time is in the log
+	// alone. The line is an extension's: escape it for a terminal. It is called on the goroutine
+	// that reads the output, and before Call returns: it must not block.
+	Output func(line string)
 	// Ask, if not nil, answers what the tool asks. Without one it is told that nobody can
 	// be asked. It runs on a goroutine of its own, and on several where the tool asks from
 	// several. Its time is the call's: it must return soon after its context ends, for
@@ -85,6 +91,8 @@ type Event struct {
 	Wait time.Duration
 	// Report is that of [Call].
 	Report func(Report)
+	// Output is that of [Call].
+	Output func(line string)
 	// Ask is that of [Call].
 	Ask Asker
 }
@@ -120,7 +128,7 @@ func (x *extension) call(ctx context.Context, c Call) (Outcome, error) {
 		}
 	}
 	given := x.allow(own, c.Timeout, 0)
-	given.asker = c.Ask
+	given.asker, given.output = c.Ask, c.Output
 	v, err := x.invoke(ctx, satellite.ToolCall(c.Tool, c.Args, c.Strand), given, c.Report)
 	if err != nil {
 		return Outcome{}, err
@@ -158,7 +166,7 @@ func (x *extension) fire(ctx context.Context, e Event) (json.RawMessage, error) 
 		return nil, &Error{Kind: Arguments, Extension: x.name, Target: e.Name, Code: wire.CodeBadArguments, Msg: "the event's document is not JSON"}
 	}
 	given := x.allow(cmp.Or(e.Limit, HookTimeout), e.Timeout, e.Wait)
-	given.asker = e.Ask
+	given.asker, given.output = e.Ask, e.Output
 	if err := x.load(ctx, e.Name, given.start()); err != nil {
 		return nil, err
 	}
@@ -178,12 +186,14 @@ func unknown(name, target string) *Error {
 	return &Error{Kind: Unhandled, Extension: name, Target: target, Code: wire.CodeUnhandled, Msg: fmt.Sprintf("there is no extension %q in this session", name)}
 }
 
-// allowed is the time that one invocation has, and who answers what it asks in it.
+// allowed is the time that one invocation has, who answers what it asks in it, and who is
+// told what it prints.
 type allowed struct {
-	own   time.Duration // as approved
-	asked time.Duration // by the caller, at most own
-	wait  time.Duration // in the queue; zero is no bound
-	asker Asker         // nil: nobody
+	own    time.Duration // as approved
+	asked  time.Duration // by the caller, at most own
+	wait   time.Duration // in the queue; zero is no bound
+	asker  Asker         // nil: nobody
+	output func(line string)
 }
 
 // allow is the time of an invocation under the operator's ceiling: what was approved, or
@@ -242,7 +252,9 @@ func (x *extension) ask(ctx context.Context, sat *satellite.Satellite, call sate
 	call.Effects = recorded(noted, func(ctx context.Context, c satellite.CapCall) wire.Result {
 		return invocation.Serve(ctx, c.Cap, c.Args)
 	})
+	x.printed.tellTo(given.output)
 	v, err := sat.Invoke(ctx, call)
+	x.printed.tellTo(nil)
 	invocation.End()
 	late := time.Since(began) >= left
 	if err == nil && (!late || call.Kind != wire.CallEvent) {

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"path/filepath"
 	"time"
 
@@ -131,7 +132,11 @@ func (x *extension) refuse(refusal error) {
 	case !errors.Is(err, install.ErrNotInstalled):
 		x.events = manifest.Events() // nobody can say that it is no gate
 	}
-	x.session.host.logger.Warn("extension refused", "extension", x.name, "session", x.session.id, "error", refusal)
+	level := slog.LevelWarn
+	if errors.Is(refusal, install.ErrNotInstalled) {
+		level = slog.LevelInfo // whoever removed it knows, and whoever named it finds it in the status
+	}
+	x.session.host.logger.Log(x.session.ctx, level, "extension refused", "extension", x.name, "session", x.session.id, "error", refusal)
 }
 
 // load waits until the extension has been loaded or refused, and begins with that where

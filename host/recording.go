@@ -5,6 +5,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/loomext/loomext/broker"
 	"github.com/loomext/loomext/internal/wire"
 	"github.com/loomext/loomext/record"
 	"github.com/loomext/loomext/satellite"
@@ -16,23 +17,35 @@ func (x *extension) note(call satellite.Invocation, left time.Duration) (*record
 	if x.session.record == nil {
 		return nil, nil
 	}
+	x.mu.Lock()
+	start := x.starts
+	x.mu.Unlock()
 	r := x.record
 	c, err := x.session.record.Begin(record.Extension{
 		Name: x.name, Version: r.Version, Revision: r.Revision, Fingerprint: r.Fingerprint,
 		ArtifactDigest: r.ArtifactDigest, Granted: r.Granted,
-	}, record.Invocation{Extension: x.name, Kind: call.Kind, Name: call.Name, Args: record.Of(call.Args), Deadline: left})
+	}, record.Invocation{Extension: x.name, Kind: call.Kind, Name: call.Name, Start: int64(start), Args: record.Of(call.Args), Deadline: max(left, 0)})
 	if err != nil {
 		return nil, x.unrecorded(call.Name, "not called", err)
 	}
 	return c, nil
 }
 
-// recorded serves effects and notes them in the record, where there is one.
+// recorded serves effects and notes them in the record, where there is one. Once the record
+// cannot be written, none is performed any more; what led up to one that reaches out of this
+// process is written before it.
 func recorded(c *record.Call, serve satellite.Effects) satellite.Effects {
 	if c == nil {
 		return serve
 	}
 	return func(ctx context.Context, e satellite.CapCall) wire.Result {
+		writable := c.Err
+		if !broker.Prompt(e.Cap) {
+			writable = c.Reach
+		}
+		if writable() != nil {
+			return satellite.Failed(wire.CodeUnavailable, "the record of this session cannot be written, and what is not recorded is not done")
+		}
 		pending := c.Effect(e.Cap, record.Of(e.Args))
 		result := serve(ctx, e)
 		pending.End(result)

@@ -44,11 +44,6 @@ type SessionOptions struct {
 	// caller's, to be closed after the session. An invocation that cannot be recorded is
 	// not made, and fails with kind [Unrecorded].
 	Record *record.Writer
-	// Output, if not nil, is told each line that a satellite writes to standard output and
-	// standard error, in pieces of at most 8 KiB, beside the log. The line is an extension's:
-	// escape it for a terminal. It is called on the goroutine that reads the output: it must
-	// not block.
-	Output func(extension, line string)
 }
 
 // maxSessionID keeps a session's name short enough for a log line.
@@ -61,7 +56,6 @@ type Session struct {
 	id      string
 	lazy    bool
 	ahead   bool
-	output  func(extension, line string)
 	record  *record.Session // nil: there is none
 	work    *workroom       // nil: there is none
 	all     bool            // it is on whatever is installed
@@ -93,11 +87,11 @@ func (h *Host) Open(ctx context.Context, o SessionOptions) (*Session, error) {
 		return nil, err
 	}
 	s := &Session{
-		host: h, id: o.ID, lazy: o.Lazy, ahead: o.Ahead, output: o.Output, all: len(o.Extensions)+len(o.Loaded) == 0,
+		host: h, id: o.ID, lazy: o.Lazy, ahead: o.Ahead, all: len(o.Extensions)+len(o.Loaded) == 0,
 		closed: make(chan struct{}), refresh: make(chan struct{}, 1), retired: map[*extension]struct{}{},
 	}
 	var err error
-	if s.work, err = h.openWorkroom(o.Workspace); err != nil {
+	if s.work, err = h.openWorkroom(o.Workspace, o.Record); err != nil {
 		return nil, err
 	}
 	if o.Record != nil {
@@ -136,6 +130,17 @@ func (s *Session) abandon() {
 		x.release()
 	}
 	s.work.close()
+	s.endRecord()
+}
+
+// endRecord notes the end of the session in its record, where there is one.
+func (s *Session) endRecord() {
+	if s.record == nil {
+		return
+	}
+	if err := s.record.End(); err != nil {
+		s.host.logger.Warn("the record of a session has no end", "session", s.id, "error", err)
+	}
 }
 
 func isSessionID(id string) bool {
@@ -152,11 +157,14 @@ func (s *Session) Home() string { return s.host.home }
 // and not to be changed.
 func (s *Session) Config() config.Config { return s.host.config }
 
-// Start starts every satellite that is not running, in the background. An extension that was
-// not loaded yet is loaded for that.
-func (s *Session) Start() {
+// Start starts the satellites of those extensions that are not running, in the background;
+// without a name those of all. An extension that was not loaded yet is loaded for that. A name
+// that is not in the session is passed over.
+func (s *Session) Start(names ...string) {
 	for _, x := range s.members() {
-		s.spawn(x.startAhead)
+		if len(names) == 0 || slices.Contains(names, x.name) {
+			s.spawn(x.startAhead)
+		}
 	}
 }
 
@@ -181,7 +189,7 @@ func (x *extension) begin(ctx context.Context, e Event) (answer json.RawMessage,
 		return nil, false, nil
 	}
 	given := x.allow(cmp.Or(e.Limit, HookTimeout), e.Timeout, e.Wait)
-	given.asker = e.Ask
+	given.asker, given.output = e.Ask, e.Output
 	if err := x.load(ctx, eventSessionStart, given.start()); err != nil {
 		return nil, false, err
 	}
@@ -244,11 +252,7 @@ func (s *Session) Close() {
 			x.release()
 		}
 		s.work.close()
-		if s.record != nil {
-			if err := s.record.End(); err != nil {
-				s.host.logger.Warn("the record of a session has no end", "session", s.id, "error", err)
-			}
-		}
+		s.endRecord()
 		s.host.mu.Lock()
 		delete(s.host.sessions, s)
 		s.host.mu.Unlock()

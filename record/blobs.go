@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/loomext/loomext/internal/wire"
 )
@@ -56,7 +57,7 @@ func (b blobs) get(digest string) ([]byte, error) {
 	if raw, err := hex.DecodeString(digest); err != nil || len(raw) != sha256.Size {
 		return nil, fmt.Errorf("%q is no name of a body", digest)
 	}
-	f, err := os.Open(b.path(digest))
+	f, err := open(b.path(digest))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("the body %s is missing from %s; keep the directory beside the record", digest, b.dir)
 	}
@@ -75,4 +76,9 @@ func (b blobs) get(digest string) ([]byte, error) {
 		return nil, fmt.Errorf("the body %s was changed after it was recorded", digest)
 	}
 	return body, nil
+}
+
+// open opens a file to be read, and waits for nobody where it is a pipe.
+func open(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 }

@@ -5,7 +5,8 @@
 //	w, err := record.Open("audit.jsonl")
 //	s, err := w.Session("s1", version)
 //	call, err := s.Begin(extension, record.Invocation{…})
-//	effect := call.Effect("kv.get", args)
+//	err = call.Reach() // before an effect that reaches out of the session
+//	effect := call.Effect("net.request", args)
 //	effect.End(result)
 //	call.End(record.Answer{…})
 //
@@ -30,7 +31,8 @@
 //   - A line that was written is whole, or it is the last. What a writer had begun when it was
 //     killed is cut off by its reader, and ended by the next writer of the file.
 //   - A body is in its directory before a line names it. Its name is the SHA-256 of its bytes.
-//   - The lines of an invocation are in the file when its End returns.
+//   - What led up to an effect that reaches out of its session is in the file when Reach returns, and the
+//     lines of its invocation are when End does. All other lines follow within a tenth of a second.
 //   - A writer that could not write says so to every later caller: what is not recorded is not to
 //     be done.
 //   - File and directory are the owner's alone: bodies are whatever the extensions handled. No

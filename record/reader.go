@@ -3,11 +3,15 @@ package record
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"math"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/loomext/loomext/internal/wire"
@@ -23,6 +27,8 @@ type Entry struct {
 	Call    int64 // its number in the session, from 1
 	At      time.Time
 	Line    int // on which it began
+	// SessionLine is the one on which its session began: a later session may have the same name.
+	SessionLine int
 	Invocation
 	As       Extension // what the extension was; the zero value where the record does not say
 	Effects  []Effect
@@ -43,24 +49,36 @@ type Reader struct {
 	in    *bufio.Reader
 	blobs blobs
 
-	line       int
-	cut        bool
-	damage     []Damage
-	open       []*Entry // in the order in which they began
-	extensions map[[2]string]Extension
-	drained    bool
+	line     int
+	cut      bool
+	damage   []Damage
+	damaged  int
+	sessions map[string]*readSession // that have not ended, by name
+	lost     []*Entry                // that their session left without an answer, in the order in which they began
+	drained  bool
 }
+
+// readSession is a session that is being read.
+type readSession struct {
+	line       int // on which it began
+	open       map[int64]*Entry
+	extensions map[string]Extension
+}
+
+// maxDamage is how many damaged lines are described. Beyond, they are counted: a file that is damaged on every line is not
+// to fill the memory.
+const maxDamage = 100
 
 // isRecord says of the beginning of a file that it is one of a record.
 func isRecord(head []byte) bool { return bytes.HasPrefix(head, []byte(`{"t":"`+lineSession+`",`)) }
 
 // Read opens a record to be read.
 func Read(path string) (*Reader, error) {
-	file, err := os.Open(path)
+	file, err := open(path)
 	if err != nil {
 		return nil, &Error{Path: path, Err: err}
 	}
-	r := &Reader{path: path, file: file, in: bufio.NewReaderSize(file, 64<<10), blobs: blobsOf(path), extensions: map[[2]string]Extension{}}
+	r := &Reader{path: path, file: file, in: bufio.NewReaderSize(file, 64<<10), blobs: blobsOf(path), sessions: map[string]*readSession{}}
 	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
 		_ = file.Close()
 		return nil, &Error{Path: path, Err: errors.New("it is no regular file")}
@@ -78,8 +96,11 @@ func (r *Reader) Close() error { return r.file.Close() }
 // Cut says, when Next has come to the end, that the last line was cut off.
 func (r *Reader) Cut() bool { return r.cut }
 
-// Damage is which lines could not be read so far.
+// Damage is which lines could not be read so far, the first hundred of them.
 func (r *Reader) Damage() []Damage { return r.damage }
+
+// Damaged is how many lines could not be read so far.
+func (r *Reader) Damaged() int { return r.damaged }
 
 // Next is the next invocation, in the order in which they ended; those that did not end come last. At the end the error is
 // io.EOF.
@@ -87,7 +108,7 @@ func (r *Reader) Next() (*Entry, error) {
 	for !r.drained {
 		text, err := r.read()
 		if err == io.EOF {
-			r.drained = true
+			r.drain()
 			break
 		}
 		if err != nil {
@@ -99,18 +120,36 @@ func (r *Reader) Next() (*Entry, error) {
 			return nil, err
 		}
 		if err != nil {
-			r.damage = append(r.damage, Damage{r.line, err.Error()})
+			if r.damaged++; r.damaged <= maxDamage {
+				r.damage = append(r.damage, Damage{r.line, err.Error()})
+			}
 		}
 		if entry != nil {
 			return entry, nil
 		}
 	}
-	if len(r.open) == 0 {
+	if len(r.lost) == 0 {
 		return nil, io.EOF
 	}
-	entry := r.open[0]
-	r.open = r.open[1:]
+	entry := r.lost[0]
+	r.lost = r.lost[1:]
 	return entry, nil
+}
+
+// drain is the end of the file, and so of every session.
+func (r *Reader) drain() {
+	r.drained = true
+	for _, s := range r.sessions {
+		r.leave(s)
+	}
+	slices.SortFunc(r.lost, func(a, b *Entry) int { return cmp.Compare(a.Line, b.Line) })
+}
+
+// leave is the end of a session: what has no answer will have none.
+func (r *Reader) leave(s *readSession) {
+	if s != nil {
+		r.lost = slices.AppendSeq(r.lost, maps.Values(s.open))
+	}
 }
 
 // read is the next line, without its end. The error is io.EOF also where the last line was cut off.
@@ -142,6 +181,7 @@ type parsed struct {
 	At         time.Time
 	Call       int64
 	Extension  json.RawMessage // the name, or all of it on a line of its own
+	Start      int64
 	Kind       string
 	Name       string
 	DeadlineMS int64 `json:"deadline_ms"`
@@ -158,35 +198,55 @@ type parsed struct {
 	Msg        string
 }
 
+// maxDeadlineMS is the greatest deadline that is a time.
+const maxDeadlineMS = math.MaxInt64 / int64(time.Millisecond)
+
 // take reads one line. It gives the invocation that the line ends.
 func (r *Reader) take(text []byte) (*Entry, error) {
-	var p parsed
-	if err := json.Unmarshal(text, &p); err != nil {
-		return nil, fmt.Errorf("it is no JSON: %w", err)
+	p, ok := scanLine(text)
+	if !ok {
+		p = parsed{}
+		if err := json.Unmarshal(text, &p); err != nil {
+			return nil, fmt.Errorf("it is no JSON: %w", err)
+		}
 	}
+	s := r.sessions[p.Session]
 	switch p.T {
 	case lineSession:
 		if p.Format != Format {
 			return nil, &Error{Path: r.path, Line: r.line, Err: fmt.Errorf("the record has format %d and this loomext reads %d", p.Format, Format)}
 		}
+		r.leave(s)
+		r.sessions[p.Session] = &readSession{line: r.line, open: map[int64]*Entry{}, extensions: map[string]Extension{}}
 		return nil, nil
-	case lineEnd:
-		return nil, nil
-	case lineExtension:
-		var x Extension
-		if err := json.Unmarshal(p.Extension, &x); err != nil {
-			return nil, fmt.Errorf("it is no extension: %w", err)
-		}
-		r.extensions[[2]string{p.Session, x.Name}] = x
-		return nil, nil
-	case lineCall:
-		return nil, r.begin(p)
-	case lineEffect:
-		return nil, r.effect(p)
-	case lineAnswer:
-		return r.answer(p)
+	case lineExtension, lineCall, lineEffect, lineAnswer, lineEnd:
+	default:
+		return nil, fmt.Errorf("%.50q is no type of line", p.T)
 	}
-	return nil, fmt.Errorf("%q is no type of line", p.T)
+	if s == nil {
+		return nil, fmt.Errorf("the session %.50q has not begun, or has ended", p.Session)
+	}
+	switch p.T {
+	case lineExtension:
+		return nil, s.extension(p)
+	case lineCall:
+		return nil, r.begin(s, p)
+	case lineEnd:
+		r.leave(s)
+		delete(r.sessions, p.Session)
+		return nil, nil
+	}
+	e := s.open[p.Call]
+	if e == nil {
+		return nil, fmt.Errorf("there is no open call %d", p.Call)
+	}
+	if p.T == lineEffect {
+		r.effect(e, p)
+		return nil, nil
+	}
+	delete(s.open, p.Call)
+	r.answer(e, p)
+	return e, nil
 }
 
 func (r *Reader) value(text json.RawMessage, size int64) Value {
@@ -196,39 +256,37 @@ func (r *Reader) value(text json.RawMessage, size int64) Value {
 	return Value{text: text, bytes: size, get: r.blobs.get}
 }
 
-func (r *Reader) begin(p parsed) error {
+func (s *readSession) extension(p parsed) error {
+	var x Extension
+	if err := json.Unmarshal(p.Extension, &x); err != nil {
+		return fmt.Errorf("it is no extension: %w", err)
+	}
+	s.extensions[x.Name] = x
+	return nil
+}
+
+func (r *Reader) begin(s *readSession, p parsed) error {
 	var name string
 	if err := json.Unmarshal(p.Extension, &name); err != nil {
 		return errors.New("the call names no extension")
 	}
-	if _, e := r.find(p); e != nil {
+	if s.open[p.Call] != nil {
 		return fmt.Errorf("call %d is open already", p.Call)
 	}
-	r.open = append(r.open, &Entry{
-		Session: p.Session, Call: p.Call, At: p.At, Line: r.line, As: r.extensions[[2]string{p.Session, name}],
+	if p.DeadlineMS < 0 || p.DeadlineMS > maxDeadlineMS {
+		return fmt.Errorf("%d milliseconds are no deadline", p.DeadlineMS)
+	}
+	s.open[p.Call] = &Entry{
+		Session: p.Session, Call: p.Call, At: p.At, Line: r.line, SessionLine: s.line, As: s.extensions[name],
 		Invocation: Invocation{
-			Extension: name, Kind: p.Kind, Name: p.Name, Args: r.value(p.Args, p.Bytes),
+			Extension: name, Kind: p.Kind, Name: p.Name, Start: p.Start, Args: r.value(p.Args, p.Bytes),
 			Deadline: time.Duration(p.DeadlineMS) * time.Millisecond,
 		},
-	})
+	}
 	return nil
 }
 
-// find is the open invocation that a line belongs to.
-func (r *Reader) find(p parsed) (int, *Entry) {
-	for i, e := range r.open {
-		if e.Call == p.Call && e.Session == p.Session {
-			return i, e
-		}
-	}
-	return 0, nil
-}
-
-func (r *Reader) effect(p parsed) error {
-	_, e := r.find(p)
-	if e == nil {
-		return fmt.Errorf("there is no open call %d", p.Call)
-	}
+func (r *Reader) effect(e *Entry, p parsed) {
 	effect := Effect{
 		Cap: p.Cap, Args: r.value(p.Args, p.Bytes), OK: p.OK, Fault: wire.Fault{Code: p.Code, Msg: p.Msg},
 		Began: time.Duration(p.BeganNS), Took: time.Duration(p.TookNS),
@@ -237,19 +295,12 @@ func (r *Reader) effect(p parsed) error {
 		effect.Value = r.value(p.Value, p.ValueBytes)
 	}
 	e.Effects = append(e.Effects, effect)
-	return nil
 }
 
-func (r *Reader) answer(p parsed) (*Entry, error) {
-	i, e := r.find(p)
-	if e == nil {
-		return nil, fmt.Errorf("there is no open call %d", p.Call)
-	}
-	r.open = append(r.open[:i], r.open[i+1:]...)
+func (r *Reader) answer(e *Entry, p parsed) {
 	e.Answered = true
 	e.Answer = Answer{Took: time.Duration(p.TookNS), OK: p.OK, Failed: p.Failed, Fault: wire.Fault{Code: p.Code, Msg: p.Msg}}
 	if p.OK {
 		e.Answer.Value = r.value(p.Value, p.Bytes)
 	}
-	return e, nil
 }

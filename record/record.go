@@ -35,6 +35,7 @@ type Invocation struct {
 	Extension string
 	Kind      string // wire.CallTool or wire.CallEvent
 	Name      string // of the tool or event
+	Start     int64  // which satellite of the extension in the session was called, from 1; 0 where that is not known
 	Args      Value  // as they go over the wire
 	Deadline  time.Duration
 }

@@ -1,12 +1,14 @@
 package record
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -233,6 +235,9 @@ func TestWriterThatCannotWriteTellsEveryone(t *testing.T) {
 	if err := w.file.Close(); err != nil { // as a disk that fails
 		t.Fatal(err)
 	}
+	if err := c.Reach(); err == nil {
+		t.Error("what led up to an effect was recorded")
+	}
 	if err := c.End(Answer{OK: true}); err == nil {
 		t.Error("the end was recorded")
 	}
@@ -358,5 +363,202 @@ func BenchmarkCallWithOneEffect(b *testing.B) {
 		if err := c.End(answer); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// appendLines appends lines to a record as they are.
+func appendLines(t *testing.T, path string, lines ...string) {
+	t.Helper()
+	f := must[*os.File](t)(os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600))
+	defer f.Close()
+	for _, line := range lines {
+		if _, err := io.WriteString(f, line+"\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestSessionsOfOneNameAreToldApart(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	var lines [2]int
+	for i := range lines {
+		w := must[*Writer](t)(Open(path))
+		s := must[*Session](t)(w.Session("same", "v1"))
+		if _, err := w.Session("same", "v1"); err == nil || !strings.Contains(err.Error(), "recorded already") {
+			t.Errorf("twice at once: %v", err)
+		}
+		must[*Call](t)(s.Begin(units, toolCall(`{}`))) // which the process does not live to end
+		if i == 1 {
+			c := must[*Call](t)(s.Begin(units, toolCall(`{}`)))
+			if err := errors.Join(c.End(Answer{OK: true}), s.End()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, r := entries(t, path)
+	if len(all) != 3 || r.Damaged() > 0 {
+		t.Fatalf("%d entries, damage %v", len(all), r.Damage())
+	}
+	answered, first, second := all[0], all[1], all[2]
+	if !answered.Answered || answered.Call != 2 || first.Answered || second.Answered || first.Line > second.Line {
+		t.Errorf("%+v\n%+v\n%+v", answered, first, second)
+	}
+	if first.SessionLine == second.SessionLine || answered.SessionLine != second.SessionLine {
+		t.Errorf("sessions from lines %d, %d and %d", answered.SessionLine, first.SessionLine, second.SessionLine)
+	}
+}
+
+func TestLinesThatMakeNoSenseAreDamage(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	write(t, path)
+	before, _ := entries(t, path)
+	hostile := []string{
+		`null`, `[]`, `no JSON`, `{"t":"call"}`, `{"t":"other","session":"s1"}`, `{"t":"call","session":"none","call":1,"extension":"units"}`,
+		`{"t":"call","session":"s1","call":99,"extension":7}`, `{"t":"answer","session":"s1","call":99}`,
+		`{"t":"call","session":"s1","call":99,"extension":"units","deadline_ms":9223372036854775807}`,
+		`{"t":"call","session":"s1","call":99,"extension":"units","deadline_ms":-1}`,
+		`{"t":"call","session":"s1","call":99999999999999999999,"extension":"units"}`,
+		`{"t":"extension","session":"s1","extension":[]}`, strings.Repeat("[", 1<<20),
+	}
+	appendLines(t, path, hostile...)
+	for range maxDamage {
+		appendLines(t, path, "{")
+	}
+	all, r := entries(t, path)
+	if len(all) != len(before) || r.Damaged() != len(hostile)+maxDamage || len(r.Damage()) != maxDamage {
+		t.Errorf("%d entries of %d, %d damaged, %d described", len(all), len(before), r.Damaged(), len(r.Damage()))
+	}
+	for _, d := range r.Damage() {
+		if len(d.Why) > 200 {
+			t.Errorf("line %d: %d bytes of why", d.Line, len(d.Why))
+		}
+	}
+}
+
+// What a session left open costs nothing when the next begins, and the search for it is no search.
+func TestManyOpenCallsAreReadInTime(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	const calls = 50_000
+	var text strings.Builder
+	text.WriteString(`{"t":"session","session":"s","format":1}` + "\n")
+	for n := range calls {
+		fmt.Fprintf(&text, `{"t":"call","session":"s","call":%d,"extension":"x","kind":"tool","name":"n","args":null}`+"\n", n)
+	}
+	for n := range calls {
+		fmt.Fprintf(&text, `{"t":"answer","session":"s","call":%d,"ok":false}`+"\n", calls-1-n)
+	}
+	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if all, r := entries(t, path); len(all) != calls || r.Damaged() > 0 {
+		t.Errorf("%d entries, %d damaged", len(all), r.Damaged())
+	}
+}
+
+func TestNothingWaitsForAPipe(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "pipe")
+	if err := mkfifo(path); err != nil {
+		t.Skipf("skipped: no named pipe here: %v", err)
+	}
+	if _, err := Read(path); err == nil || !strings.Contains(err.Error(), "no regular file") {
+		t.Errorf("read: %v", err)
+	}
+	if _, err := Open(path); err == nil || !strings.Contains(err.Error(), "no regular file") {
+		t.Errorf("opened: %v", err)
+	}
+	if _, err := Read(dir); err == nil || !strings.Contains(err.Error(), "no regular file") {
+		t.Errorf("a directory: %v", err)
+	}
+	record := filepath.Join(dir, "audit.jsonl")
+	write(t, record)
+	all, _ := entries(t, record)
+	for _, body := range must[[]string](t)(filepath.Glob(filepath.Join(record+BlobsSuffix, "*", "*"))) {
+		if err := errors.Join(os.Remove(body), mkfifo(body)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := all[0].Args.Wire(); err == nil || !strings.Contains(err.Error(), "no regular file") {
+		t.Errorf("a body: %v", err)
+	}
+}
+
+func TestLineWithoutEndIsNoRecord(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	f := must[*os.File](t)(os.Create(path))
+	defer f.Close()
+	if _, err := f.WriteString(`{"t":"session",`); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Truncate(1 << 30); err != nil { // of which nothing is on the disk
+		t.Fatal(err)
+	}
+	r := must[*Reader](t)(Read(path))
+	defer r.Close()
+	if _, err := r.Next(); err == nil || !strings.Contains(err.Error(), "longer than") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A body that cannot be kept ends the record, and what came before it is there.
+func TestWhatStandsBeforeALostBodyIsWritten(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	w := must[*Writer](t)(Open(path))
+	defer w.Close()
+	s := must[*Session](t)(w.Session("s1", "v1"))
+	if err := os.WriteFile(path+BlobsSuffix, nil, 0o600); err != nil { // where the directory is to be
+		t.Fatal(err)
+	}
+	c := must[*Call](t)(s.Begin(units, toolCall(`{}`)))
+	kvGet(c, "short")
+	kvGet(c, strings.Repeat("x", 2*InlineMax))
+	if c.Err() == nil || c.Reach() == nil {
+		t.Error("nobody is told")
+	}
+	all, _ := entries(t, path)
+	if len(all) != 1 || len(all[0].Effects) != 1 {
+		t.Errorf("%d entries", len(all))
+	}
+}
+
+// A record is as long as a session is, and none of it is kept but what is open.
+func TestALongRecordIsReadInLittleMemory(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	f := must[*os.File](t)(os.Create(path))
+	out := bufio.NewWriter(f)
+	fmt.Fprintln(out, `{"t":"session","session":"s","format":1}`)
+	const calls, most = 100_000, 8 << 20
+	body := strings.Repeat("x", 300)
+	for n := range calls {
+		fmt.Fprintf(out, `{"t":"call","session":"s","call":%d,"extension":"x","kind":"tool","name":"n","args":{"args":%q}}`+"\n", n, body)
+		fmt.Fprintf(out, `{"t":"answer","session":"s","call":%d,"ok":true,"value":%q}`+"\n", n, body)
+	}
+	if err := errors.Join(out.Flush(), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	r := must[*Reader](t)(Read(path))
+	defer r.Close()
+	held := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := held()
+	for n := range calls {
+		if _, err := r.Next(); err != nil {
+			t.Fatal(err)
+		}
+		if n%(calls/4) == calls/8 {
+			if now := held(); now > before+most {
+				t.Fatalf("%d MiB more after %d invocations", (now-before)>>20, n)
+			}
+		}
+	}
+	if _, err := r.Next(); err != io.EOF {
+		t.Errorf("%v", err)
 	}
 }

@@ -164,7 +164,8 @@ func appendText[T string | []byte](dst []byte, text T) []byte {
 	for i := 0; i < len(text); {
 		c := text[i]
 		if plain[c] {
-			i++
+			for i++; i < len(text) && plain[text[i]]; i++ {
+			}
 			continue
 		}
 		if c < utf8.RuneSelf {
@@ -227,6 +228,9 @@ type fetch func(digest string) ([]byte, error)
 
 // decode reads a value back. It is total: what is no value of the protocol is an error.
 func decode(text []byte, get fetch) (wire.Value, error) {
+	if v, ok := scanValue(text, get); ok {
+		return v, nil
+	}
 	d := &decoder{dec: json.NewDecoder(bytes.NewReader(text)), get: get}
 	d.dec.UseNumber()
 	v, err := d.value(1)
@@ -309,6 +313,11 @@ func (d *decoder) object(depth int) (wire.Value, error) {
 	if _, err := d.dec.Token(); err != nil {
 		return wire.Value{}, err
 	}
+	return d.made(fields)
+}
+
+// made is the value that an object stands for.
+func (d *decoder) made(fields []wire.Field) (wire.Value, error) {
 	if len(fields) > 0 && strings.HasPrefix(fields[0].Key, "$") {
 		return d.special(fields)
 	}
@@ -318,10 +327,13 @@ func (d *decoder) object(depth int) (wire.Value, error) {
 // special is a value that JSON has no word for.
 func (d *decoder) special(fields []wire.Field) (wire.Value, error) {
 	first := fields[0].Value
+	if fields[0].Key == keyBytes {
+		text, _ := first.AsText()
+		b := make([]byte, base64.StdEncoding.DecodedLen(len(text)))
+		n, err := base64.StdEncoding.Decode(b, text)
+		return wire.Bin(b[:n]), err
+	}
 	switch text, _ := first.AsString(); fields[0].Key {
-	case keyBytes:
-		b, err := base64.StdEncoding.DecodeString(text)
-		return wire.Bin(b), err
 	case keyFloat:
 		f, err := strconv.ParseFloat(text, 64)
 		return wire.Float(f), err

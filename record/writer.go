@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
@@ -24,15 +25,17 @@ const (
 
 // Writer appends to one record. Its methods, and those of what it gives, may be called from many goroutines.
 type Writer struct {
-	path  string
-	blobs blobs
-	stop  chan struct{}
-	done  chan struct{}
+	path string // absolute
 
-	mu   sync.Mutex
-	file *os.File
-	buf  []byte // whole lines
-	err  error  // the first that was met; nothing is written after it
+	mu      sync.Mutex
+	file    *os.File    // nil once it is closed
+	buf     []byte      // whole lines
+	next    line        // that is being written; used again
+	err     error       // the first that was met; nothing is written after it
+	timer   *time.Timer // writes what waits, when it is armed
+	armed   bool
+	checked time.Time       // when the file was last seen in its place
+	open    map[string]bool // the sessions
 }
 
 // Error is a record that cannot be written or read.
@@ -57,16 +60,22 @@ func (e *Error) Unwrap() error { return e.Err }
 // Open opens a record to append to, and makes it, for the owner alone, where there is none. A file that is there must be a
 // record, or empty.
 func Open(path string) (*Writer, error) {
+	path, err := filepath.Abs(path) // of a process that changes its directory, too
+	if err != nil {
+		return nil, &Error{Path: path, Err: err}
+	}
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, &Error{Path: path, Err: err}
 	}
-	w := &Writer{path: path, blobs: blobsOf(path), file: file, stop: make(chan struct{}), done: make(chan struct{})}
+	w := &Writer{path: path, file: file, open: map[string]bool{}}
+	w.next.keep = blobsOf(path).put
 	if err := w.resume(); err != nil {
 		_ = file.Close()
 		return nil, &Error{Path: path, Err: err}
 	}
-	go w.tick()
+	w.armed = true
+	w.timer = time.AfterFunc(flushEvery, w.tick)
 	return w, nil
 }
 
@@ -100,27 +109,25 @@ func (w *Writer) resume() error {
 	return nil
 }
 
-// tick writes what waits, as long as the writer is open.
+// tick writes what has waited long enough.
 func (w *Writer) tick() {
-	defer close(w.done)
-	ticker := time.NewTicker(flushEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ticker.C:
-			w.mu.Lock()
-			w.flush()
-			w.mu.Unlock()
-		case <-w.stop:
-			return
-		}
-	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.armed = false
+	w.flush()
 }
 
 // flush writes the lines that wait. The lock is held.
 func (w *Writer) flush() {
 	if w.err != nil || len(w.buf) == 0 {
 		return
+	}
+	if now := time.Now(); now.Sub(w.checked) > flushEvery {
+		w.checked = now
+		if err := w.inPlace(); err != nil {
+			w.fail(err)
+			return
+		}
 	}
 	if _, err := w.file.Write(w.buf); err != nil {
 		w.fail(err)
@@ -131,9 +138,29 @@ func (w *Writer) flush() {
 	}
 }
 
+// inPlace says that the file is still the one of its name: what is written to one that was removed is lost, and one that was
+// moved away has lost the directory of its bodies.
+func (w *Writer) inPlace() error {
+	own, err := w.file.Stat()
+	if err != nil {
+		return err
+	}
+	there, err := os.Stat(w.path)
+	if err != nil {
+		return err
+	}
+	if !os.SameFile(own, there) {
+		return errors.New("another file has its name now")
+	}
+	return nil
+}
+
 func (w *Writer) fail(err error) {
 	w.err = &Error{Path: w.path, Err: fmt.Errorf("it cannot be written any further: %w", err)}
 }
+
+// Path is the name that the record was opened by.
+func (w *Writer) Path() string { return w.path }
 
 // Err is why the record is not written any further, or nil.
 func (w *Writer) Err() error {
@@ -158,36 +185,55 @@ func (w *Writer) Close() error {
 	if w.err == nil {
 		w.err = &Error{Path: w.path, Err: os.ErrClosed}
 	}
+	w.timer.Stop()
 	w.mu.Unlock()
-	close(w.stop)
-	<-w.done
 	return err
 }
 
-// line appends one line. The lock is held while add runs.
-func (w *Writer) line(kind, session string, add func(l *line), flush bool) error {
+// begin takes the lock and begins a line, unless nothing is written any more. end has to follow where the error is nil.
+func (w *Writer) begin(kind, session string) (*line, error) {
 	w.mu.Lock()
-	defer w.mu.Unlock()
 	if w.err != nil {
-		return w.err
+		defer w.mu.Unlock()
+		return nil, w.err
 	}
-	l := line{encoder{dst: w.buf, keep: w.blobs.put}}
+	l := &w.next
+	l.dst, l.err = w.buf, nil
 	l.dst = append(l.dst, `{"t":"`...)
 	l.dst = append(l.dst, kind...)
 	l.dst = append(l.dst, '"')
 	l.str("session", session)
-	add(&l)
+	return l, nil
+}
+
+// end ends the line, to be written now or with those that wait.
+func (w *Writer) end(l *line, when writing) error {
+	defer w.mu.Unlock()
 	l.dst = append(l.dst, "}\n"...)
-	if l.err != nil { // the line names a body that is not there
-		w.fail(l.err)
+	if l.err != nil { // the line names a body that is not there; what stands before it is good
+		w.flush()
+		if w.err == nil {
+			w.fail(l.err)
+		}
 		return w.err
 	}
 	w.buf = l.dst
-	if flush || len(w.buf) >= flushBytes {
+	if when == atOnce || len(w.buf) >= flushBytes {
 		w.flush()
+	} else if !w.armed {
+		w.armed = true
+		w.timer.Reset(flushEvery)
 	}
 	return w.err
 }
+
+// writing is when a line is written.
+type writing int
+
+const (
+	soon writing = iota // within flushEvery
+	atOnce
+)
 
 // line is a line that is being written: keys after the first.
 type line struct{ encoder }
@@ -243,18 +289,37 @@ type Session struct {
 	calls int64
 }
 
-// Session begins one. The id is the session's; version is that of the loomext that writes.
+// Session begins one. The id is the session's, and names no other that is open in this writer; version is that of the
+// loomext that writes.
 func (w *Writer) Session(id, version string) (*Session, error) {
-	return &Session{writer: w, id: id}, w.line(lineSession, id, func(l *line) {
-		l.int("format", Format)
-		l.now("at")
-		l.str("loomext", version)
-	}, true)
+	w.mu.Lock()
+	taken := w.open[id]
+	w.open[id] = true
+	w.mu.Unlock()
+	if taken {
+		return nil, &Error{Path: w.path, Err: fmt.Errorf("a session %q is being recorded already; give each session a name of its own", id)}
+	}
+	l, err := w.begin(lineSession, id)
+	if err != nil {
+		return nil, err
+	}
+	l.int("format", Format)
+	l.now("at")
+	l.str("loomext", version)
+	return &Session{writer: w, id: id}, w.end(l, atOnce)
 }
 
 // End ends the session.
 func (s *Session) End() error {
-	return s.writer.line(lineEnd, s.id, func(l *line) { l.now("at") }, true)
+	s.writer.mu.Lock()
+	delete(s.writer.open, s.id)
+	s.writer.mu.Unlock()
+	l, err := s.writer.begin(lineEnd, s.id)
+	if err != nil {
+		return err
+	}
+	l.now("at")
+	return s.writer.end(l, atOnce)
 }
 
 // extension writes what an extension is, once for each that it was.
@@ -270,11 +335,13 @@ func (s *Session) extension(x Extension) error {
 	if err != nil {
 		return err
 	}
-	err = s.writer.line(lineExtension, s.id, func(l *line) {
-		l.key("extension")
-		l.dst = append(l.dst, text...)
-	}, false)
-	if err == nil {
+	l, err := s.writer.begin(lineExtension, s.id)
+	if err != nil {
+		return err
+	}
+	l.key("extension")
+	l.dst = append(l.dst, text...)
+	if err = s.writer.end(l, soon); err == nil {
 		s.known = append(s.known, x)
 	}
 	return err
@@ -286,10 +353,11 @@ type Call struct {
 	n       int64
 	began   time.Time
 
-	mu      sync.Mutex
-	effects int64
-	pending []*Pending
-	ended   bool
+	mu       sync.Mutex
+	effects  int64
+	pending  []*Pending
+	answered writing // when its answer is written
+	ended    bool
 }
 
 // Begin begins an invocation. Its error says that it must not be made.
@@ -301,15 +369,35 @@ func (s *Session) Begin(x Extension, i Invocation) (*Call, error) {
 	s.calls++
 	c := &Call{session: s, n: s.calls, began: time.Now()}
 	s.mu.Unlock()
-	return c, s.writer.line(lineCall, s.id, func(l *line) {
-		l.int("call", c.n)
-		l.now("at")
-		l.str("extension", i.Extension)
-		l.str("kind", i.Kind)
-		l.str("name", i.Name)
-		l.int("deadline_ms", i.Deadline.Milliseconds())
-		l.body("args", "bytes", i.Args)
-	}, false)
+	l, err := s.writer.begin(lineCall, s.id)
+	if err != nil {
+		return nil, err
+	}
+	l.int("call", c.n)
+	l.now("at")
+	l.str("extension", i.Extension)
+	l.str("kind", i.Kind)
+	l.str("name", i.Name)
+	l.int("start", i.Start)
+	l.int("deadline_ms", i.Deadline.Milliseconds())
+	l.body("args", "bytes", i.Args)
+	return c, s.writer.end(l, soon)
+}
+
+// Err is why nothing is recorded any further, or nil.
+func (c *Call) Err() error { return c.session.writer.Err() }
+
+// Reach says that an effect of the invocation is about to reach out of the session. What led up to it is in the file when
+// Reach returns, and the rest will be when the invocation has ended. Its error says that the effect must not be performed.
+func (c *Call) Reach() error {
+	c.mu.Lock()
+	c.answered = atOnce
+	c.mu.Unlock()
+	w := c.session.writer
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.flush()
+	return w.err
 }
 
 // Pending is an effect that has begun.
@@ -351,23 +439,27 @@ var unended = wire.Result{Fault: wire.Fault{Code: wire.CodeCancelled, Msg: "the 
 // effect writes the line of an effect. The lock is held.
 func (c *Call) effect(p *Pending, r wire.Result) {
 	c.effects++
-	_ = c.session.writer.line(lineEffect, c.session.id, func(l *line) {
-		l.int("call", c.n)
-		l.int("effect", c.effects)
-		l.str("cap", p.cap)
-		l.int("began_ns", int64(p.began))
-		l.int("took_ns", int64(time.Since(c.began)-p.began))
-		l.body("args", "bytes", p.args)
-		l.bool("ok", r.OK)
-		if r.OK {
-			l.body("value", "value_bytes", Of(r.Value))
-		} else {
-			l.fault(r.Fault)
-		}
-	}, false)
+	l, err := c.session.writer.begin(lineEffect, c.session.id)
+	if err != nil {
+		return
+	}
+	l.int("call", c.n)
+	l.int("effect", c.effects)
+	l.str("cap", p.cap)
+	l.int("began_ns", int64(p.began))
+	l.int("took_ns", int64(time.Since(c.began)-p.began))
+	l.body("args", "bytes", p.args)
+	l.bool("ok", r.OK)
+	if r.OK {
+		l.body("value", "value_bytes", Of(r.Value))
+	} else {
+		l.fault(r.Fault)
+	}
+	_ = c.session.writer.end(l, soon)
 }
 
-// End notes the answer. When it returns, the lines of the invocation are in the file, or the error says why not.
+// End notes the answer. When it returns, the lines of an invocation that reached out of its session are in the file, or the
+// error says why not; those of others follow.
 func (c *Call) End(a Answer) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -379,15 +471,18 @@ func (c *Call) End(a Answer) error {
 		c.effect(p, unended)
 	}
 	c.pending = nil
-	return c.session.writer.line(lineAnswer, c.session.id, func(l *line) {
-		l.int("call", c.n)
-		l.int("took_ns", int64(time.Since(c.began)))
-		l.bool("ok", a.OK)
-		if a.OK {
-			l.body("value", "bytes", a.Value)
-			return
-		}
+	l, err := c.session.writer.begin(lineAnswer, c.session.id)
+	if err != nil {
+		return err
+	}
+	l.int("call", c.n)
+	l.int("took_ns", int64(time.Since(c.began)))
+	l.bool("ok", a.OK)
+	if a.OK {
+		l.body("value", "bytes", a.Value)
+	} else {
 		l.str("failed", a.Failed)
 		l.fault(a.Fault)
-	}, true)
+	}
+	return c.session.writer.end(l, c.answered)
 }

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"cmp"
+	"context"
 	"encoding/binary"
 	"math"
 	"slices"
@@ -37,6 +38,7 @@ type deck struct {
 	mu       sync.Mutex
 	recorded map[string][]*recorded // by capability and arguments, in the order in which they began
 	all      []*recorded
+	held     bool // there is one whose context ended first
 	fresh    []fresh
 }
 
@@ -68,6 +70,7 @@ func deal(entry *record.Entry) (*deck, error) {
 				return nil, err
 			}
 		}
+		d.held = d.held || outlasted(r.result.Fault)
 		key := keyOf(e.Cap, args)
 		d.recorded[key] = append(d.recorded[key], r)
 		d.all = append(d.all, r)
@@ -75,8 +78,23 @@ func deal(entry *record.Entry) (*deck, error) {
 	return d, nil
 }
 
-// answer gives what the record has for an effect.
-func (d *deck) answer(capability string, args wire.Value) wire.Result {
+// answer gives what the record has for an effect. One whose time ran out, that was called off, or that its invocation did
+// not wait for, is under way until that comes again: an extension that gave up on it is to do so again.
+func (d *deck) answer(ctx context.Context, capability string, args wire.Value) wire.Result {
+	result := d.take(capability, args)
+	if outlasted(result.Fault) {
+		<-ctx.Done()
+	}
+	return result
+}
+
+// outlasted says of an effect that its context ended first.
+func outlasted(f wire.Fault) bool { return f.Code == wire.CodeCancelled || f.Code == wire.CodeDeadline }
+
+// prompt says that no answer has to be waited for.
+func (d *deck) prompt(string) bool { return !d.held }
+
+func (d *deck) take(capability string, args wire.Value) wire.Result {
 	key := keyOf(capability, args)
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"github.com/loomext/loomext/install"
 	"github.com/loomext/loomext/internal/wire"
@@ -17,6 +18,13 @@ import (
 // maxSatellites is how many satellites are kept at once: those of the sessions that a record may hold side by side. One
 // that is let go of to make place has lost what it kept in memory.
 const maxSatellites = 64
+
+// The bounds of the time that an invocation has: a record may name any. No manifest gives a tool more than ten minutes, and to
+// a satellite zero is no bound.
+const (
+	minDeadline = time.Millisecond
+	maxDeadline = 10 * time.Minute
+)
 
 // Options are what the invocations are run against.
 type Options struct {
@@ -58,30 +66,39 @@ func (r Result) Same() bool { return r.Skipped == "" && !r.AnswerChanged && len(
 // Summary counts the results.
 type Summary struct{ Same, Different, Skipped int }
 
-// place is where a satellite belongs.
-type place struct{ session, extension string }
+// place is where a satellite belongs: to an extension in the session that began on a line.
+type place struct {
+	session   int
+	extension string
+}
+
+// running is a satellite, and the one in the record whose part it plays.
+type running struct {
+	*satellite.Satellite
+	start    int64
+	artifact string
+}
 
 // Player replays records.
 type Player struct {
 	options    Options
 	installed  map[string]*install.Installed
 	missing    map[string]error
-	satellites map[place]*satellite.Satellite
+	satellites map[place]*running
 	recent     []place // the one that was used last is the last
 }
 
 // New makes a player.
 func New(o Options) *Player {
-	return &Player{options: o, installed: map[string]*install.Installed{}, missing: map[string]error{}, satellites: map[place]*satellite.Satellite{}}
+	return &Player{options: o, installed: map[string]*install.Installed{}, missing: map[string]error{}, satellites: map[place]*running{}}
 }
 
 // Run replays what the reader gives, in order, and hands each result to show. The error is that of the record, of the
 // jail, or of ctx; then the summary is of what was replayed before.
 func (p *Player) Run(ctx context.Context, r *record.Reader, show func(Result)) (s Summary, err error) {
 	defer p.close()
-	entries, stop := ahead(r)
-	defer stop()
-	for next := range entries {
+	for ctx.Err() == nil {
+		next := prepare(r)
 		if next.err == io.EOF {
 			return s, nil
 		}
@@ -118,29 +135,6 @@ type played struct {
 	err     error // of the reader; io.EOF at the end
 }
 
-// readAhead is how many entries are read before their turn comes.
-const readAhead = 16
-
-// ahead reads the record while satellites answer. stop ends it and waits for its end.
-func ahead(r *record.Reader) (entries <-chan played, stop func()) {
-	out, quit, done := make(chan played, readAhead), make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			next := prepare(r)
-			select {
-			case out <- next:
-			case <-quit:
-				return
-			}
-			if next.err != nil {
-				return
-			}
-		}
-	}()
-	return out, func() { close(quit); <-done }
-}
-
 // prepare reads an entry and decodes what its replay needs.
 func prepare(r *record.Reader) (p played) {
 	if p.entry, p.err = r.Next(); p.err != nil {
@@ -169,14 +163,14 @@ func unplayable(e *record.Entry) string {
 	switch {
 	case !e.Answered:
 		return "the record ends before its answer"
+	case e.Kind != wire.CallTool && e.Kind != wire.CallEvent:
+		return fmt.Sprintf("%.50q is no kind of invocation", e.Kind)
 	case e.Answer.OK:
 		return ""
-	case e.Answer.Fault.Code == wire.CodeCancelled:
+	case e.Answer.Failed == wire.CodeCancelled:
 		return "its caller gave up"
-	case e.Answer.Fault.Code == wire.CodeGone:
+	case e.Answer.Failed == wire.CodeGone:
 		return "it never reached the extension"
-	case e.Kind != wire.CallTool && e.Kind != wire.CallEvent:
-		return fmt.Sprintf("%q is no kind of invocation", e.Kind)
 	}
 	return ""
 }
@@ -192,32 +186,68 @@ func (p *Player) play(ctx context.Context, next played) (Result, error) {
 		result.Skipped = err.Error()
 		return result, nil
 	}
-	sat, err := p.satellite(ctx, place{next.entry.Session, next.entry.Extension}, installed)
+	if misfit := misfit(next, installed); misfit != "" {
+		result.Now = Outcome{Fault: wire.Fault{Code: wire.CodeBadArguments, Msg: misfit}}
+		result.AnswerChanged = true
+		result.Effects = next.deck.differences()
+		return result, nil
+	}
+	sat, err := p.satellite(ctx, next.entry, installed)
 	if err != nil {
 		return result, err
 	}
+	began, left := time.Now(), min(max(next.entry.Deadline, minDeadline), maxDeadline)
 	value, err := sat.Invoke(ctx, satellite.Invocation{
-		Kind: next.entry.Kind, Name: next.entry.Name, Args: next.args, Deadline: next.entry.Deadline,
-		Effects: func(_ context.Context, c satellite.CapCall) wire.Result { return next.deck.answer(c.Cap, c.Args) },
-		Prompt:  func(string) bool { return true }, // an answer from the record waits for nothing
+		Kind: next.entry.Kind, Name: next.entry.Name, Args: next.args, Deadline: left,
+		Effects: func(ctx context.Context, c satellite.CapCall) wire.Result {
+			return next.deck.answer(ctx, c.Cap, c.Args)
+		},
+		Prompt: next.deck.prompt,
 	})
 	if ctx.Err() != nil {
 		return result, ctx.Err()
 	}
+	late := time.Since(began) >= left
 	var fault *satellite.Error
 	switch {
+	case err == nil && late && next.entry.Kind == wire.CallEvent:
+		result.Now = Outcome{Fault: wire.Fault{Code: wire.CodeDeadline, Msg: "it answered when its time was over"}}
+		result.AnswerChanged = result.Was.OK || result.Was.Fault.Code != wire.CodeDeadline
 	case err == nil:
 		result.Now = Outcome{OK: true, Value: value}
 		result.AnswerChanged = !result.Was.OK || !same(result.Was.Value, value)
 	case errors.As(err, &fault):
 		result.Now = Outcome{Fault: wire.Fault{Code: fault.Code, Msg: fault.Msg}}
 		minted := fault.Host || fault.Code == wire.CodeCrashed
-		result.AnswerChanged = result.Was.OK || result.Was.Fault.Code != fault.Code || !minted && result.Was.Fault.Msg != fault.Msg
+		if late && !minted { // as in a session, what an extension says of its end is none of its answers
+			result.Now.Fault.Code, minted = wire.CodeDeadline, true
+		}
+		result.AnswerChanged = result.Was.OK || result.Was.Fault.Code != result.Now.Fault.Code || !minted && result.Was.Fault.Msg != fault.Msg
 	default:
 		return result, err
 	}
 	result.Effects = next.deck.differences()
 	return result, nil
+}
+
+// misfit is why a session would not put the arguments to the tool: what was recorded fitted the schema that the tool had
+// then.
+func misfit(next played, installed *install.Installed) string {
+	schema, ok := installed.Manifest.Schema(next.entry.Name)
+	if next.entry.Kind != wire.CallTool || !ok {
+		return ""
+	}
+	args, _ := next.args.Get("args")
+	text, _ := args.AsText()
+	faults := schema.Check(text)
+	if len(faults) == 0 {
+		return ""
+	}
+	why := "the arguments do not fit the schema"
+	for _, f := range faults {
+		why += "; " + f.Error()
+	}
+	return why
 }
 
 func (p *Player) against(name string) (*install.Installed, error) {
@@ -229,37 +259,52 @@ func (p *Player) against(name string) (*install.Installed, error) {
 	return installed, err
 }
 
-// satellite is the one that runs in a place, or a new one.
-func (p *Player) satellite(ctx context.Context, at place, installed *install.Installed) (*satellite.Satellite, error) {
+// satellite is the one that runs in the place of an entry, or a new one. Where another was called in the record than the
+// time before, what that one had kept in memory was gone, and is gone here.
+func (p *Player) satellite(ctx context.Context, e *record.Entry, installed *install.Installed) (*running, error) {
+	at := place{e.SessionLine, e.Extension}
 	p.recent = append(slices.DeleteFunc(p.recent, func(other place) bool { return other == at }), at)
 	if sat := p.satellites[at]; sat != nil {
-		if sat.Ended() == nil {
+		if sat.Ended() == nil && sat.start == e.Start && sat.artifact == e.As.ArtifactDigest {
 			return sat, nil
 		}
-		sat.Close()
+		p.leave(at)
 	} else if len(p.recent) > maxSatellites {
-		p.satellites[p.recent[0]].Close()
-		delete(p.satellites, p.recent[0])
+		p.leave(p.recent[0])
 		p.recent = p.recent[1:]
 	}
 	sat, err := satellite.Launch(ctx, satellite.Config{
 		Image: installed.Image, Limits: installed.Record.Limits(), Jail: p.options.Jail, Output: p.options.Output,
 	})
-	if err != nil {
-		delete(p.satellites, at)
-		return nil, &install.Error{Layer: install.LayerJail, Err: err}
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	} else if err != nil {
+		err = &install.Error{Layer: install.LayerJail, Err: err}
 	}
-	p.satellites[at] = sat
+	if err != nil {
+		if sat != nil {
+			sat.Close()
+		}
+		return nil, err
+	}
+	p.satellites[at] = &running{sat, e.Start, e.As.ArtifactDigest}
 	if p.options.Jailed != nil {
 		p.options.Jailed(sat.Report())
 	}
-	return sat, nil
+	return p.satellites[at], nil
+}
+
+// leave ends the satellite of a place, if there is one.
+func (p *Player) leave(at place) {
+	if sat := p.satellites[at]; sat != nil {
+		sat.Close()
+		delete(p.satellites, at)
+	}
 }
 
 func (p *Player) close() {
-	for at, sat := range p.satellites {
-		sat.Close()
-		delete(p.satellites, at)
+	for at := range p.satellites {
+		p.leave(at)
 	}
 	p.recent = nil
 }

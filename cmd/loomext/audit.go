@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -90,9 +91,12 @@ See "loomext help exitcodes".`,
 	flags.BoolVar(&o.bodies, "bodies", false, "show what went in and out as well, shortened")
 	flags.BoolVar(&o.asJSON, "json", false, "print each invocation as JSON on a line of its own")
 	must(cmd.RegisterFlagCompletionFunc("extension", c.completeExtension))
-	cmd.RunE = ran(func(_ *cobra.Command, args []string) error {
+	cmd.RunE = ran(func(cmd *cobra.Command, args []string) error {
 		if o.asJSON && (o.calls || o.bodies) {
 			return usagef("--calls and --bodies are for the table; leave them or --json out")
+		}
+		if err := refuseEmpty(cmd, "extension", "session", "capability"); err != nil {
+			return err
 		}
 		return c.audit(args[0], o)
 	})
@@ -132,6 +136,9 @@ func (c *cli) audit(path string, o auditOptions) error {
 func (c *cli) tellDamage(r *record.Reader) {
 	for _, d := range r.Damage() {
 		c.errorf("record: line %d cannot be read: %s; the others stand\n", d.Line, escape.Line(d.Why))
+	}
+	if more := r.Damaged() - len(r.Damage()); more > 0 {
+		c.errorf("record: %s more cannot be read\n", counted(more, "line"))
 	}
 	if r.Cut() {
 		c.errorf("record: the last line was cut off; what stands before it was read\n")
@@ -189,7 +196,13 @@ func verdictOf(took time.Duration, ok bool, code, msg string, v record.Value) au
 	return out
 }
 
-// The widths of the columns. A record is read while it is long, so no column waits for its widest cell.
+// The widths of the columns. A record is read while it is long, so no column waits for its widest cell, and what is
+// wider is cut.
+const (
+	whatWidth    = 32
+	verdictWidth = 24
+)
+
 const auditRow = "%-12s  %-8s  %5s  %-32s  %9s  %9s  %9s  %s\n"
 
 // auditTable prints a row for each invocation and each of its effects, under a head.
@@ -207,13 +220,13 @@ func (c *cli) auditTable(o auditOptions) func(*record.Entry) error {
 			verdict = "no answer"
 		}
 		fmt.Fprintf(&text, auditRow, e.At.Format(auditStamp), escape.Line(short(e.Session)), strconv.FormatInt(e.Call, 10),
-			escape.Line(e.Extension+" "+e.Name), tookText(e.Answer.Took), bytesText(e.Args.Bytes()), bytesText(e.Answer.Value.Bytes()), escape.Line(verdict))
+			shown(e.Extension+" "+e.Name, whatWidth), tookText(e.Answer.Took), bytesText(e.Args.Bytes()), bytesText(e.Answer.Value.Bytes()), shown(verdict, verdictWidth))
 		o.body(&text, "in", e.Args, e.Answer.OK, e.Answer.Value, e.Answer.Fault.Msg)
 		for _, f := range e.Effects {
 			if o.calls {
 				break
 			}
-			fmt.Fprintf(&text, auditRow, "", "", "", "  "+escape.Line(f.Cap), tookText(f.Took), bytesText(f.Args.Bytes()), bytesText(f.Value.Bytes()), escape.Line(verdictText(f.OK, f.Fault.Code)))
+			fmt.Fprintf(&text, auditRow, "", "", "", "  "+shown(f.Cap, whatWidth-2), tookText(f.Took), bytesText(f.Args.Bytes()), bytesText(f.Value.Bytes()), shown(verdictText(f.OK, f.Fault.Code), verdictWidth))
 			o.body(&text, "in", f.Args, f.OK, f.Value, f.Fault.Msg)
 		}
 		return c.printf("%s", text.String())
@@ -228,12 +241,23 @@ func (o auditOptions) body(text *strings.Builder, in string, args record.Value, 
 	if !o.bodies {
 		return
 	}
-	fmt.Fprintf(text, "%18s  %s\n", in, clip(escape.Line(string(args.JSON())), bodyColumns))
+	fmt.Fprintf(text, "%18s  %s\n", in, shown(string(args.JSON()), bodyColumns))
 	if ok {
 		why = string(value.JSON())
 	}
-	fmt.Fprintf(text, "%18s  %s\n", "out", clip(escape.Line(why), bodyColumns))
+	fmt.Fprintf(text, "%18s  %s\n", "out", shown(why, bodyColumns))
 }
+
+// shown is foreign text for one line, as much of it as fits the columns.
+func shown(text string, width int) string {
+	if most := width * maxEscape; len(text) > most { // of which no more would be seen
+		text = strings.ToValidUTF8(text[:most], "")
+	}
+	return clip(escape.Line(text), width)
+}
+
+// maxEscape is how many bytes can take one column.
+const maxEscape = utf8.UTFMax
 
 func verdictText(ok bool, code string) string {
 	if ok {

@@ -43,6 +43,9 @@ func (c *cli) devCommand() *cobra.Command {
 runs once more what was run last, and prints what it finds or the answer. It installs nothing: the
 satellite it builds is in memory and gone with the next.
 
+With --workspace the calls work on a directory, a copy of a project for example, and --record keeps
+them for loomext audit and replay.
+
 dev grants your code all that its manifest requests, without asking, because it is yours. It is no
 way to run somebody else's; install asks. The calls are real: what they ask for is served as in
 loomext call, with the network and the secrets of this machine, and artifacts and logs are kept.
@@ -61,11 +64,13 @@ something runs ends that and starts over. It ends with quit, the end of the inpu
 Exit statuses: 0 after quit; 2 usage; 10 the directory cannot be read at the start; 128 and the
 signal's number otherwise. See "loomext help exitcodes".`,
 		Example: `  loomext dev . --tool convert --args '{"value": 1, "from": "mi", "to": "km"}'
+  loomext dev ./examples/todofix --tool find_todos --workspace /tmp/project
   loomext dev ./examples/gate --event tool_call --payload @call.json`,
 		Args:              exactly("dir"),
 		ValidArgsFunction: directories,
 	}
 	c.addBestEffort(cmd)
+	c.addSession(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&c.jail.Trace, "trace", false, "show where a system call is made that the jail refuses")
 	flags.StringVar(&tool, "tool", "", "the tool to call")
@@ -76,8 +81,13 @@ signal's number otherwise. See "loomext help exitcodes".`,
 	flags.DurationVar(&o.timeout, "timeout", 0, "at most this long for each (default: the tool's own timeout)")
 	flags.StringArrayVar(&o.sets, "set", nil, "set key=value in the extension's configuration (repeatable)")
 	cmd.RunE = ran(func(cmd *cobra.Command, dirs []string) error {
+		if err := checkSession(cmd); err != nil {
+			return err
+		}
 		changed := cmd.Flags().Changed
 		switch {
+		case watches(dirs[0], c.session.record):
+			return usagef("--record %s lies in the source that is watched, so that each line of it would be an edit; put it elsewhere", c.session.record)
 		case changed("tool") && changed("event"):
 			return usagef("--tool calls a tool and --event fires an event; give one of them")
 		case changed("args") && !changed("tool"), changed("payload") && !changed("event"):
@@ -113,6 +123,9 @@ func (c *cli) dev(ctx context.Context, dir string, o devOptions) error {
 	watch := &watch{dir: dir, documents: o.first.files()}
 	if err := watch.look(); err != nil {
 		return &install.Error{Layer: install.LayerFetch, Err: fmt.Errorf("%s: %w; name the directory that holds the extension's source", dir, err)}
+	}
+	if watches(dir, c.session.workspace) || watches(c.session.workspace, dir) {
+		c.tellDev("the source lies in the workspace: what a call writes to it is an edit, after which dev calls again")
 	}
 	s := &devSession{c: c, dir: dir, o: o, ask: o.first}
 	watching, stop := context.WithCancel(ctx)

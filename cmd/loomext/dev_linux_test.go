@@ -25,8 +25,14 @@ type watching struct {
 
 func startDev(t *testing.T, args ...string) *watching {
 	t.Helper()
-	d := &watching{t: t, w: newWorld(t, sharedCache)}
-	d.dir = filepath.Join(d.w.ext, "demo")
+	w := newWorld(t, sharedCache)
+	return startDevOf(w, filepath.Join(w.ext, "demo"), args...)
+}
+
+func startDevOf(w world, dir string, args ...string) *watching {
+	t := w.t
+	t.Helper()
+	d := &watching{t: t, w: w, dir: dir}
 	cmd := d.w.command(append([]string{"dev", d.dir}, args...)...)
 	cmd.Stdout, cmd.Stderr = &d.out, &d.err
 	if err := cmd.Start(); err != nil {
@@ -161,6 +167,34 @@ func TestDevReadsItsDocumentAnew(t *testing.T) {
 	}
 	d.says("host: demo tool_call: payload: ")
 	d.end(syscall.SIGTERM, 143)
+}
+
+func TestDevWorksOnAWorkspaceAndKeepsARecord(t *testing.T) {
+	w := newWorld(t, sharedCache)
+	source, project := filepath.Join(t.TempDir(), "todofix"), t.TempDir()
+	if err := os.CopyFS(source, os.DirFS("../../examples/todofix")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(project, "a.go"), []byte("// TODO: more\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	record := filepath.Join(t.TempDir(), "calls.jsonl")
+	d := startDevOf(w, source, "--tool", "find_todos", "--workspace", project, "--record", record)
+	d.answer(`"text":"// TODO: more"`)
+	d.edit("extension.toml", "1.0.0", "1.0.1")
+	d.answer(`"text":"// TODO: more"`)
+	d.says("answered in ")
+	d.end(syscall.SIGINT, 130)
+	if text := d.err.String(); strings.Contains(text, "the source lies in the workspace") {
+		t.Errorf("it does not:\n%s", text)
+	}
+	if told, err := w.command("audit", record, "--calls").Output(); err != nil || strings.Count(string(told), "todofix find_todos") != 2 {
+		t.Errorf("the record has, %v\n%s", err, told)
+	}
+
+	d = startDevOf(w, source, "--workspace", filepath.Dir(source))
+	d.says("dev: the source lies in the workspace: ")
+	d.end(syscall.SIGINT, 130)
 }
 
 // An edit ends the call that it makes obsolete, and so does a signal.

@@ -76,3 +76,34 @@ func TestAWatchSendsWhatSettled(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatIsWatchedIsTheSourceAlone(t *testing.T) {
+	dir := t.TempDir()
+	source := filepath.Join(dir, "source")
+	if err := os.MkdirAll(filepath.Join(source, "say"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(source, link); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]bool{
+		source:                               true,
+		link:                                 true,
+		filepath.Join(source, "calls.jsonl"): true,
+		filepath.Join(link, "say", "calls"):  true,
+		filepath.Join(source, ".calls"):      false,
+		filepath.Join(source, "testdata/x"):  false,
+		filepath.Join(dir, "calls.jsonl"):    false,
+		dir:                                  false,
+		source + "2":                         false,
+		"":                                   false,
+	} {
+		if got := watches(source, path); got != want {
+			t.Errorf("%s: %t", path, got)
+		}
+		if got := watches(link, path); got != want {
+			t.Errorf("by its link: %s: %t", path, got)
+		}
+	}
+}

@@ -134,6 +134,34 @@ func (w *watch) survey() map[string]stamp {
 	return found
 }
 
+// watches reports whether a change of a path, which need not be there, can be one of a directory that is watched.
+func watches(dir, path string) bool {
+	if dir == "" || path == "" {
+		return false
+	}
+	from, to := realPath(dir), realPath(path)
+	name, err := filepath.Rel(from, to)
+	if err != nil || !filepath.IsLocal(name) {
+		return false
+	}
+	return name == "." || !slices.ContainsFunc(strings.Split(name, string(filepath.Separator)), unwatched)
+}
+
+// realPath is a path without links, as far as there is something.
+func realPath(path string) string {
+	whole, err := filepath.Abs(path)
+	if err != nil {
+		return path
+	}
+	if real, err := filepath.EvalSymlinks(whole); err == nil {
+		return real
+	}
+	if real, err := filepath.EvalSymlinks(filepath.Dir(whole)); err == nil {
+		return filepath.Join(real, filepath.Base(whole))
+	}
+	return whole
+}
+
 // unwatched are the names that no install keeps.
 func unwatched(name string) bool {
 	return strings.HasPrefix(name, ".") || strings.HasSuffix(name, "_test.go") || strings.HasSuffix(name, "~") ||

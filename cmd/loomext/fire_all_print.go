@@ -99,7 +99,7 @@ func shownJSON(document json.RawMessage, pretty bool) string {
 // tookText is a time that something took, to three digits.
 func tookText(d time.Duration) string {
 	unit := time.Microsecond
-	for d >= 1000*unit {
+	for d/1000 >= unit { // of a record, which may say anything
 		unit *= 10
 	}
 	return d.Round(unit).String()

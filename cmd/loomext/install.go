@@ -82,7 +82,7 @@ func (c *cli) install(ctx context.Context, source string, sets []string, preset 
 				c.errorf("%s", approvalText(a, c.gateSetting(a.Name)))
 			}
 		},
-		Builder: c.builder(),
+		Builder: c.patientBuilder(),
 		Jail:    c.jail,
 	})
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -37,7 +38,8 @@ func (c *cli) listCommand() *cobra.Command {
 		Short:   "List what is installed",
 		Long: `list shows every installed extension, by its record. An install that is broken is a row
 with its fault; it does not keep the others from being shown. To check the files behind the
-records, use verify.
+records, use verify. Of an extension with many tools the row has the first ones and how many
+there are; show and --json have all.
 
 Where two extensions have a tool of one name, loomext mcp serves both under longer names, which
 are shown below the list.
@@ -83,7 +85,8 @@ func (c *cli) list(asJSON bool) error {
 	}
 	table(&text, cells)
 	if longer := longerNames(offered); len(longer) > 0 {
-		text.WriteString("\nTools of one name, as loomext mcp serves them: " + escape.Line(strings.Join(longer, ", ")) + "\n")
+		told := wrap("Tools of one name, as loomext mcp serves them: "+escape.Line(strings.Join(longer, ", ")), longerWidth)
+		text.WriteString("\n" + strings.Join(told, "\n") + "\n")
 	}
 	return c.printf("%s", text.String())
 }
@@ -134,8 +137,33 @@ func (e listEntry) cells() []string {
 		return []string{escape.Line(e.Name), "broken", "-", "-", escape.Line(*e.Fault)}
 	}
 	return []string{
-		escape.Line(e.Name), escape.Line(e.Version), dashed(e.Tools), dashed(e.Granted), escape.Line(e.Description),
+		escape.Line(e.Name), escape.Line(e.Version), shortList(e.Tools), dashed(e.Granted), escape.Line(e.Description),
 	}
+}
+
+const (
+	// toolsWidth is how many columns the tools of a row take: a table is read by its rows, and every
+	// row is as wide as the widest.
+	toolsWidth = 40
+	// longerWidth is how wide the lines below the table are.
+	longerWidth = 100
+)
+
+// shortList is all names where they have room, else how many there are and the first of them.
+func shortList(names []string) string {
+	whole := dashed(names)
+	if columns(whole) <= toolsWidth {
+		return whole
+	}
+	text := fmt.Sprintf("%d tools: ", len(names))
+	for _, name := range names {
+		next := escape.Line(name) + ", "
+		if columns(text+next+"…") > toolsWidth {
+			break
+		}
+		text += next
+	}
+	return text + "…"
 }
 
 func dashed(words []string) string {

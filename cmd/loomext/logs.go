@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"path/filepath"
 	"slices"
@@ -133,22 +131,26 @@ func (o logsOptions) keeps(e satlog.Entry) bool {
 	return strings.HasPrefix(e.Session, o.session) && (e.Note || !o.notes)
 }
 
-// showEntries prints entries in one write.
+// showEntries prints entries: as JSON line by line, for people in one write.
 func (c *cli) showEntries(o logsOptions, entries ...satlog.Entry) error {
+	if o.asJSON {
+		for _, e := range entries {
+			if err := c.printLine(newLogsEntry(e)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	if len(entries) == 0 {
 		return nil
 	}
 	var (
-		text  bytes.Buffer
+		text  strings.Builder
 		paint = c.colorsOf(c.out)
 		shown = isTerminal(c.out)
 	)
 	for _, e := range entries {
-		if o.asJSON {
-			text.WriteString(entryJSON(e, shown))
-		} else {
-			text.WriteString(entryText(e, shown, paint))
-		}
+		text.WriteString(entryText(e, shown, paint))
 	}
 	return c.printf("%s", text.String())
 }
@@ -181,19 +183,12 @@ func short(session string) string {
 	return session
 }
 
-func entryJSON(e satlog.Entry, shown bool) string {
-	var line bytes.Buffer
-	enc := json.NewEncoder(&line)
-	enc.SetEscapeHTML(false)
+func newLogsEntry(e satlog.Entry) logsEntry {
 	entry := logsEntry{Session: e.Session, Note: e.Note, Text: e.Text}
 	if !e.Time.IsZero() {
 		entry.Time = e.Time.Format(logsStamp)
 	}
-	must(enc.Encode(entry)) // three strings and a boolean
-	if shown {
-		return escape.JSON(line.String())
-	}
-	return line.String()
+	return entry
 }
 
 // completeLogs completes what is installed, and what has a log.

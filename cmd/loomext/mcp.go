@@ -142,6 +142,11 @@ func (c *cli) mcp(ctx context.Context, o mcpOptions) error {
 	if err != nil {
 		return err
 	}
+	if info, err := os.Stat(store.Home()); err == nil && !info.IsDir() {
+		if _, err := store.List(); err != nil { // before the configuration in it is at fault
+			return err
+		}
+	}
 	reports := c.newReports() // whoever does not read standard error holds up no call
 	c.reports = reports
 	defer reports.end()
@@ -178,14 +183,19 @@ const (
 	starting = time.Second
 	// startingMemory is what a server may use meanwhile before garbage is collected.
 	startingMemory = 256 << 20
+	// collectAt is how much of what is in use is to come on top of it before garbage is collected, in percent. A server has
+	// some megabytes in use, and the SDK drops as much with a few hundred messages: at the usual 100 a call takes a
+	// third longer.
+	collectAt = 400
 )
 
 // unhurriedCollector has the garbage collector wait while the server starts. Its first rounds would come while the records
-// of all that is installed are read, and cost as much time as reading them. What it gives ends that.
+// of all that is installed are read, and cost as much time as reading them. Later it comes less often than usual. What it gives ends the
+// start.
 func unhurriedCollector() (end func()) {
 	percent, limit := debug.SetGCPercent(-1), debug.SetMemoryLimit(startingMemory)
 	usual := sync.OnceFunc(func() {
-		debug.SetGCPercent(percent)
+		debug.SetGCPercent(max(percent, collectAt))
 		debug.SetMemoryLimit(limit)
 	})
 	timer := time.AfterFunc(starting, usual)

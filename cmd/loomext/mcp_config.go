@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/loomext/loomext/escape"
@@ -13,11 +14,13 @@ import (
 
 // mcpClient is a client whose configuration is known.
 type mcpClient struct {
-	name   string
-	title  string
-	file   string // where its entry belongs, for a person
-	format string
-	render func(mcpEntry) (string, error)
+	name    string
+	title   string
+	file    string // where its entry belongs, for a person
+	format  string
+	render  func(mcpEntry) (string, error)
+	connect func(mcpAddress) (string, error)
+	secret  string // how it has the token of an address, for a person: of the variable and the title
 }
 
 // mcpEntry is how a client starts this program.
@@ -28,20 +31,22 @@ type mcpEntry struct {
 }
 
 var mcpClients = []mcpClient{
-	{"claude", "Claude Code", ".mcp.json of a project, or mcpServers in ~/.claude.json for all", "json", jsonEntry("mcpServers", "")},
-	{"codex", "Codex", "~/.codex/config.toml", "toml", tomlEntry},
-	{"gemini", "Gemini CLI", ".gemini/settings.json of a project, or ~/.gemini/settings.json for all", "json", jsonEntry("mcpServers", "")},
-	{"vscode", "VS Code", ".vscode/mcp.json of a workspace", "json", jsonEntry("servers", "stdio")},
+	{"claude", "Claude Code", ".mcp.json of a project, or mcpServers in ~/.claude.json for all", "json", jsonEntry("mcpServers", ""), claudeAddress, inEnvironment},
+	{"codex", "Codex", "~/.codex/config.toml", "toml", tomlEntry, codexAddress, inEnvironment},
+	{"gemini", "Gemini CLI", ".gemini/settings.json of a project, or ~/.gemini/settings.json for all", "json", jsonEntry("mcpServers", ""), geminiAddress, inEnvironment},
+	{"vscode", "VS Code", ".vscode/mcp.json of a workspace", "json", jsonEntry("servers", "stdio"), vscodeAddress, "%[2]s asks for the token, the value of %[1]s, once and keeps it"},
 }
 
 // mcpConfigResult is what mcp --print-config --json prints. docs/cli.md describes it.
 type mcpConfigResult struct {
-	Client  string   `json:"client"`
-	File    string   `json:"file"`
-	Format  string   `json:"format"`
-	Command string   `json:"command"`
-	Args    []string `json:"args"`
-	Entry   string   `json:"entry"`
+	Client   string   `json:"client"`
+	File     string   `json:"file"`
+	Format   string   `json:"format"`
+	Command  string   `json:"command"`
+	Args     []string `json:"args"`
+	URL      string   `json:"url"`
+	TokenEnv string   `json:"token_env"`
+	Entry    string   `json:"entry"`
 }
 
 func mcpClientNames() []string {
@@ -52,29 +57,40 @@ func mcpClientNames() []string {
 	return names
 }
 
-// printMCPConfig prints the entry of a client's configuration.
+// printMCPConfig prints the entry of a client's configuration. What is wrong with the flags that the
+// entry repeats is told now: a client keeps to itself what its servers say.
 func (c *cli) printMCPConfig(o mcpOptions) error {
+	store, err := c.store()
+	if err != nil {
+		return err
+	}
 	entry, err := c.mcpEntry(o)
 	if err != nil {
 		return err
 	}
-	for _, client := range mcpClients {
-		if client.name != o.client {
-			continue
-		}
-		text, err := client.render(entry)
-		if err != nil {
-			return err
-		}
-		if o.asJSON {
-			return c.printJSON(mcpConfigResult{
-				Client: client.name, File: client.file, Format: client.format, Command: entry.Command, Args: entry.Args, Entry: text,
-			})
-		}
-		c.errorf("mcp: for %s; this belongs into %s\n", client.title, client.file)
-		return writeShown(c.out, text, escape.Block)
+	at := slices.IndexFunc(mcpClients, func(client mcpClient) bool { return client.name == o.client })
+	client, address := mcpClients[at], o.http.entry()
+	var text string
+	if o.http.serves() {
+		text, err = client.connect(address)
+	} else {
+		text, err = client.render(entry)
 	}
-	return nil
+	if err != nil {
+		return err
+	}
+	c.adviseMCP(store, o, &brokenTold{c: c})
+	if o.asJSON {
+		return c.printJSON(mcpConfigResult{
+			Client: client.name, File: client.file, Format: client.format, Command: entry.Command, Args: entry.Args,
+			URL: address.url, TokenEnv: address.tokenEnv, Entry: text,
+		})
+	}
+	c.errorf("mcp: for %s; this belongs into %s\n", client.title, client.file)
+	if o.http.serves() {
+		c.errorf("mcp: %s\n", address.todo(client, entry))
+	}
+	return writeShown(c.out, text, escape.Block)
 }
 
 // mcpEntry is the command line of a server with these options. It names the store where that
@@ -114,6 +130,7 @@ func (c *cli) mcpEntry(o mcpOptions) (mcpEntry, error) {
 	if c.jail.BestEffort {
 		entry.Args = append(entry.Args, "--best-effort")
 	}
+	entry.Args = append(entry.Args, o.http.args()...)
 	return entry, nil
 }
 
@@ -124,13 +141,18 @@ const mcpServerName = "loomext"
 func jsonEntry(key, kind string) func(mcpEntry) (string, error) {
 	return func(entry mcpEntry) (string, error) {
 		entry.Type = kind
-		var text bytes.Buffer
-		enc := json.NewEncoder(&text)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", "  ")
-		err := enc.Encode(map[string]map[string]mcpEntry{key: {mcpServerName: entry}})
-		return text.String(), err
+		return entryJSON(map[string]map[string]mcpEntry{key: {mcpServerName: entry}})
 	}
+}
+
+// entryJSON is a document as a client's configuration has it.
+func entryJSON(document any) (string, error) {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	err := enc.Encode(document)
+	return text.String(), err
 }
 
 // tomlEntry renders an entry as a table of TOML.

@@ -183,6 +183,33 @@ func TestStandardOutputHasTheProtocolAlone(t *testing.T) {
 	}
 }
 
+func TestARemovalUnderAServerIsNoFault(t *testing.T) {
+	w := newWorld(t, sharedCache)
+	w.must("install", filepath.Join(w.ext, "demo"), "--yes")
+	p := w.mcp()
+	p.call(2, "say", `{"name":"Ada"}`)
+	if got := p.await(2); !strings.Contains(got, "hello, Ada") {
+		t.Fatal(got)
+	}
+	w.must("remove", "demo")
+	id := 2
+	eventually(t, "the end of its tools", func() bool {
+		id++
+		p.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/list"}`, id))
+		return !strings.Contains(p.await(id), `"say"`)
+	})
+	p.call(id+1, "say", `{"name":"Ada"}`)
+	p.await(id + 1)
+	_ = p.in.Close()
+	p.rest()
+	if err := p.cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	if said := p.stderr.String(); strings.Contains(said, "refused") || strings.Contains(said, "broken") {
+		t.Errorf("stderr: %s", said)
+	}
+}
+
 func init() { programs["loomext-apart"] = apart }
 
 // apart is a program of the tests: it takes standard output as the server does, and then prints

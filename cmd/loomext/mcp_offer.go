@@ -55,7 +55,7 @@ func (c *cli) adviseMCP(store *install.Store, o mcpOptions, broken *brokenTold) 
 		served = mcp.Options{Only: o.only, Except: o.except}
 		names  []string
 	)
-	for _, known := range choices(all) {
+	for _, known := range selectable(all) {
 		names = append(names, known.name)
 	}
 	for _, entry := range entries {
@@ -194,16 +194,16 @@ func (c *cli) adviseSize(offered []mcp.Offered) {
 		len(offered), bytesText(int64(total)), total/bytesPerToken, strings.Join(named, ", ")))
 }
 
-// choice is what --only and --except can name.
-type choice struct{ name, about string }
+// selector is what --only and --except can name.
+type selector struct{ name, about string }
 
-// choices are the extensions, each with its tools behind it.
-func choices(all []install.Record) []choice {
-	var known []choice
+// selectable are the extensions, each with its tools behind it.
+func selectable(all []install.Record) []selector {
+	var known []selector
 	for _, record := range all {
-		known = append(known, choice{record.Name, record.Description})
+		known = append(known, selector{record.Name, record.Description})
 		for _, tool := range record.Tools {
-			known = append(known, choice{host.Tool{Extension: record.Name, Name: tool.Name}.QualifiedName(), tool.PromptSnippet})
+			known = append(known, selector{host.Tool{Extension: record.Name, Name: tool.Name}.QualifiedName(), tool.PromptSnippet})
 		}
 	}
 	return known
@@ -216,7 +216,7 @@ func (c *cli) completeOffered(_ *cobra.Command, _ []string, toComplete string) (
 		given = toComplete[:at+1]
 	}
 	var names []cobra.Completion
-	for _, known := range choices(records(c.entries())) {
+	for _, known := range selectable(records(c.entries())) {
 		if !slices.Contains(commaList(given), known.name) {
 			names = append(names, completion(given+known.name, known.about))
 		}

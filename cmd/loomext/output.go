@@ -70,6 +70,18 @@ func (c *cli) printJSON(v any) error {
 	return writeShown(c.out, text.String(), escape.JSON)
 }
 
+// printLine writes one of many results as JSON on a line of its own, in the manner of printJSON.
+func (c *cli) printLine(v any) error {
+	c.progress.clear()
+	var line bytes.Buffer
+	enc := json.NewEncoder(&line)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	return writeShown(c.out, line.String(), escape.JSON)
+}
+
 // writeShown writes a result as it is, or escaped where w is a terminal.
 func writeShown(w io.Writer, text string, escaped func(string) string) error {
 	if isTerminal(w) {

@@ -61,6 +61,13 @@ func (p *progress) layer(news install.Progress) {
 	p.write(fmt.Sprintf("%-9s %s\n", name, text))
 }
 
+// note writes a line about a layer that is not done.
+func (p *progress) note(layer install.Layer, text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.write(fmt.Sprintf("%-9s %s\n", string(layer), escape.Line(text)))
+}
+
 // rewrite replaces the line that stands with another, cut so that it cannot wrap.
 func (p *progress) rewrite(name, text, color string) {
 	const nameWidth = 9

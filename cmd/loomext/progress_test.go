@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 	"time"
@@ -61,5 +62,26 @@ func TestProgressMakesRoomForOtherLines(t *testing.T) {
 	c.errorf("a warning\n")
 	if want := "\r\x1b[2Kfetch     read …\r\x1b[2Ka warning\n"; out.String() != want {
 		t.Errorf("got %q, want %q", out.String(), want)
+	}
+}
+
+// Where no line is rewritten, nothing else would say what the first install waits for.
+func TestTheFirstInstallSaysWhyItTakesLong(t *testing.T) {
+	for width, want := range map[int]string{
+		0:   "vetting   first compiles the library, which takes up to a minute; later installs take less\n",
+		200: eraseLine + "compile   the library …",
+	} {
+		var stderr bytes.Buffer
+		c := &cli{streams: streams{err: &stderr}}
+		c.progress = newProgress(&stderr, width, environment("TERM=xterm", "NO_COLOR=1"))
+		c.patientBuilder().Progress("compile: the library")
+		if got := stderr.String(); got != want {
+			t.Errorf("%d columns: %q, want %q", width, got, want)
+		}
+		stderr.Reset()
+		c.builder().Progress("compile: the library") // of commands that say nothing where all is well
+		if got := stderr.String(); width == 0 && got != "" {
+			t.Errorf("%q", got)
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -90,6 +91,9 @@ differences. See "loomext help exitcodes".`,
 	must(cmd.RegisterFlagCompletionFunc("against", c.completeExtension))
 	must(cmd.RegisterFlagCompletionFunc("extension", c.completeExtension))
 	cmd.RunE = ran(func(cmd *cobra.Command, args []string) error {
+		if err := refuseEmpty(cmd, "with", "against", "extension"); err != nil {
+			return err
+		}
 		switch {
 		case o.with != "" && o.against != "":
 			return usagef("--with and --against are two programs; give one")
@@ -135,13 +139,14 @@ func (c *cli) replay(ctx context.Context, path string, o replayOptions) error {
 	if summary.Different > 0 {
 		return &statusError{status: statusDifferent}
 	}
-	return nil
+	return target.missing // or a replay of nothing would pass for one without a difference
 }
 
 // replayTarget is what the invocations of a record run against.
 type replayTarget struct {
-	load   func(name string) (*install.Installed, error)
-	loaded []*install.Installed
+	load    func(name string) (*install.Installed, error)
+	loaded  []*install.Installed
+	missing error // the first that could not be loaded
 }
 
 func (t *replayTarget) close() {
@@ -155,6 +160,8 @@ func (t *replayTarget) against(name string) (*install.Installed, error) {
 	installed, err := t.load(name)
 	if err == nil {
 		t.loaded = append(t.loaded, installed)
+	} else if t.missing == nil {
+		t.missing = err
 	}
 	return installed, err
 }
@@ -229,33 +236,56 @@ func (c *cli) replayText(r replay.Result) error {
 		return nil
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "line %d: %s %s, call %d of session %s\n", r.Entry.Line, escape.Line(r.Entry.Extension), escape.Line(r.Entry.Name), r.Entry.Call, escape.Line(short(r.Entry.Session)))
+	fmt.Fprintf(&text, "line %d: %s %s, call %d of session %s\n", r.Entry.Line, shown(r.Entry.Extension, whatWidth), shown(r.Entry.Name, whatWidth), r.Entry.Call, escape.Line(short(r.Entry.Session)))
 	if r.Skipped != "" {
 		fmt.Fprintf(&text, "  not replayed: %s\n", escape.Line(r.Skipped))
 	}
 	if r.AnswerChanged {
-		fmt.Fprintf(&text, "  answer changed\n    was: %s\n    now: %s\n", answerText(r.Was), answerText(r.Now))
+		text.WriteString("  answer changed\n")
+		both(&text, answerText(r.Was), answerText(r.Now))
 	}
 	for _, e := range r.Effects {
-		fmt.Fprintf(&text, "  effect %s: %s\n", e.Change, escape.Line(e.Cap))
-		if e.Was != nil {
-			fmt.Fprintf(&text, "    was: %s\n", valueText(*e.Was))
-		}
-		if e.Now != nil {
-			fmt.Fprintf(&text, "    now: %s\n", valueText(*e.Now))
+		fmt.Fprintf(&text, "  effect %s: %s\n", e.Change, shown(e.Cap, whatWidth))
+		switch {
+		case e.Was == nil:
+			fmt.Fprintf(&text, "    now: %s\n", shown(valueText(e.Now), bodyColumns))
+		case e.Now == nil:
+			fmt.Fprintf(&text, "    was: %s\n", shown(valueText(e.Was), bodyColumns))
+		default:
+			both(&text, valueText(e.Was), valueText(e.Now))
 		}
 	}
 	return c.printf("%s", text.String())
 }
 
-func answerText(o replay.Outcome) string {
-	if o.OK {
-		return valueText(o.Value)
+// leadColumns is how much is shown of what two texts begin alike with.
+const leadColumns = 30
+
+// both shows two texts from shortly before where they differ.
+func both(text *strings.Builder, was, now string) {
+	alike := 0
+	for alike < min(len(was), len(now)) && was[alike] == now[alike] {
+		alike++
 	}
-	return clip(escape.Line(o.Fault.Code+": "+o.Fault.Msg), bodyColumns)
+	lead := ""
+	if alike > leadColumns {
+		from := alike - leadColumns
+		for from > 0 && !utf8.RuneStart(was[from]) {
+			from--
+		}
+		was, now, lead = was[from:], now[from:], "…"
+	}
+	fmt.Fprintf(text, "    was: %s%s\n    now: %s%s\n", lead, shown(was, bodyColumns), lead, shown(now, bodyColumns))
 }
 
-func valueText(v wire.Value) string { return clip(escape.Line(string(record.Whole(v))), bodyColumns) }
+func answerText(o replay.Outcome) string {
+	if o.OK {
+		return valueText(&o.Value)
+	}
+	return o.Fault.Code + ": " + o.Fault.Msg
+}
+
+func valueText(v *wire.Value) string { return string(record.Whole(*v)) }
 
 // completeExtension completes a flag with what is installed.
 func (c *cli) completeExtension(cmd *cobra.Command, _ []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {

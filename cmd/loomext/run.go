@@ -154,9 +154,26 @@ func (c *cli) builder() *build.Builder {
 		Jail:   c.jail,
 		Jailed: c.noteJail,
 		Progress: func(line string) {
-			c.progress.layer(install.Progress{Layer: install.LayerCompile, Text: line})
+			c.progress.layer(install.Progress{Layer: install.LayerCompile, Text: strings.TrimPrefix(line, compileNews)})
 		},
 	}
+}
+
+// compileNews begins what a builder says of its own compiling.
+const compileNews = "compile: "
+
+// patientBuilder is one that says where nothing is rewritten, too, why the first install takes so long.
+func (c *cli) patientBuilder() *build.Builder {
+	b := c.builder()
+	shown := b.Progress
+	b.Progress = func(line string) {
+		if what, ok := strings.CutPrefix(line, compileNews); ok && c.progress.width == 0 {
+			c.progress.note(install.LayerVetting, "first compiles "+what+", which takes up to a minute; later installs take less")
+			return
+		}
+		shown(line)
+	}
+	return b
 }
 
 // showProgress shows the layers of an install.

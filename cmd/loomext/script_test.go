@@ -73,6 +73,7 @@ func TestScript(t *testing.T) {
 			"empty":     cmdEmpty,
 			"installed": cmdInstalled,
 			"lastword":  cmdLastWord,
+			"cut":       cmdCut,
 		},
 	})
 }
@@ -285,4 +286,17 @@ func cmdInstalled(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	ts.Check(err)
 	ts.Setenv("GEN", generation)
+}
+
+// cut file loses the end of a file in the middle of its last line, and has the one before damaged.
+func cmdCut(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: cut file")
+	}
+	rewriteFile(ts, args[0], func(data []byte) []byte {
+		lines := bytes.SplitAfter(data, []byte("\n"))
+		last := lines[len(lines)-2]
+		lines[len(lines)-3][0] = '#'
+		return append(bytes.Join(lines[:len(lines)-2], nil), last[:len(last)/2]...)
+	})
 }

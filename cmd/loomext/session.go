@@ -2,12 +2,17 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
 	"slices"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"github.com/loomext/loomext/broker/workspace"
 	"github.com/loomext/loomext/escape"
 	"github.com/loomext/loomext/host"
 	"github.com/loomext/loomext/install"
@@ -41,11 +46,64 @@ func (c *cli) addSession(cmd *cobra.Command) {
 	must(cmd.MarkFlagDirname("workspace"))
 }
 
-// checkSession refuses values that name nothing.
+// checkSession refuses values that name nothing, and a workspace that can be none, before anything starts.
 func checkSession(cmd *cobra.Command) error {
-	for _, name := range []string{"workspace", "record"} {
+	if err := refuseEmpty(cmd, "workspace", "record"); err != nil {
+		return err
+	}
+	return checkWorkspace(cmd.Flags().Lookup("workspace").Value.String())
+}
+
+// checkWorkspace refuses what is no directory that a session can work on. Empty is none.
+func checkWorkspace(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	info, err := os.Stat(dir)
+	if err == nil && !info.IsDir() {
+		return usagef("--workspace %q: it is no directory; name one", dir)
+	}
+	var held *os.File
+	if err == nil {
+		held, err = os.Open(dir)
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return usagef("--workspace %q: it is not there; name a directory", dir)
+	case errors.Is(err, fs.ErrPermission):
+		return usagef("--workspace %q: it cannot be read: permission denied; name a directory that you may read", dir)
+	case err != nil:
+		return usagef("--workspace %q: it cannot be read: %s; name another directory", dir, escape.Line(reason(err)))
+	}
+	_ = held.Close()
+	files, err := workspace.Open(dir, workspace.Options{}) // which has more to say of a directory
+	if err != nil {
+		return workspaceFault(dir, err)
+	}
+	return files.Close()
+}
+
+// workspaceFault is the error of a session's workspace as one of the command line.
+func workspaceFault(dir string, err error) error {
+	if refused, ok := errors.AsType[*workspace.Error](err); ok {
+		return usagef("--workspace %q: %s", dir, refused.Msg)
+	}
+	return err
+}
+
+// reason is the system's error without the path that is told before it.
+func reason(err error) string {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
+		return path.Err.Error()
+	}
+	return err.Error()
+}
+
+// refuseEmpty refuses flags that are given and empty: what a script left out is no wish.
+func refuseEmpty(cmd *cobra.Command, names ...string) error {
+	for _, name := range names {
 		if flag := cmd.Flags().Lookup(name); flag.Changed && flag.Value.String() == "" {
-			return usagef("--%s is empty; name a path, or leave the flag out", name)
+			return usagef("--%s is empty; give it a value, or leave the flag out", name)
 		}
 	}
 	return nil
@@ -76,7 +134,7 @@ func (c *cli) openSession(ctx context.Context, h *host.Host, o host.SessionOptio
 	o.Workspace = c.session.workspace
 	if s, err = h.Open(ctx, o); err != nil {
 		end()
-		return nil, nil, err
+		return nil, nil, workspaceFault(c.session.workspace, err)
 	}
 	return s, func() { s.Close(); end() }, nil
 }

@@ -123,7 +123,7 @@ const exitStatuses = `Every command of loomext ends with one of these:
    8  the author's own tests failed, or came to a bound (loomext test)
    9  config: the operator's config.toml is at fault
 
-  The layer that refused (install, check, verify, show, remove, inspect, call, fire, test, dev, doctor):
+  The layer that refused (install, check, verify, show, remove, inspect, call, fire, mcp, audit, replay, test, dev, doctor):
   10  fetch       the source cannot be read
   11  extract     the source holds what no tree may hold: links, odd names, too much
   12  manifest    extension.toml, its schemas, or --set

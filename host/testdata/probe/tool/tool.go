@@ -13,6 +13,7 @@ import (
 	"extension.invalid/probe/start"
 	"github.com/loomext/loomext/prelude/cap/ask"
 	"github.com/loomext/loomext/prelude/cap/clock"
+	"github.com/loomext/loomext/prelude/cap/fs"
 	"github.com/loomext/loomext/prelude/cap/kv"
 	"github.com/loomext/loomext/prelude/cap/net"
 	"github.com/loomext/loomext/prelude/cap/rand"
@@ -101,6 +102,8 @@ func capability(ctx context.Context, r request) (string, error) {
 	case "get":
 		value, found, err := kv.Get(ctx, r.Key)
 		return fmt.Sprintf("%t %s", found, value), err
+	case "write":
+		return "wrote", fs.Write(ctx, r.Key, r.Text)
 	case "now":
 		at, err := clock.Now(ctx)
 		return at.Format(time.RFC3339), err
