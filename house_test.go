@@ -46,7 +46,7 @@ var rooms = []struct {
 	{"replay", []string{"internal/wire", "jail", "satellite", "install", "record"}},
 	{"hookbus", []string{"host"}},
 	{"bridge", []string{"internal/wire", "escape", "manifest", "satellite", "install", "record", "broker", "host"}},
-	{"cmd/loomext", []string{"internal/wire", "escape", ".", "jail", "egress", "manifest", "source", "schema", "vendorize", "gen", "vet", "build", "satellite", "install", "config", "broker", "host", "hookbus", "record", "replay", "bridge"}},
+	{"cmd/loomext", []string{"internal/wire", "internal/tomlfile", "escape", ".", "jail", "egress", "manifest", "source", "schema", "vendorize", "gen", "vet", "build", "satellite", "install", "config", "broker", "host", "hookbus", "record", "replay", "bridge"}},
 }
 
 // TestArrowsPointDown holds every import of every room against the list.
