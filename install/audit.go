@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/loomext/loomext/build"
 	"github.com/loomext/loomext/gen"
@@ -89,20 +90,22 @@ func (a *audit) checkLink(context.Context) (string, error) {
 		return "", err
 	}
 	a.base = base
-	info, err := os.Lstat(a.dir())
-	if err == nil && !info.IsDir() {
+	dir, err := openDir(a.dir())
+	if errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ELOOP) {
 		err = errors.New("it is no directory")
 	}
 	if err != nil {
 		return "", fmt.Errorf("the link of %s names a generation that cannot be read (%w); install %s again", a.name, err, a.name)
 	}
-	entries, err := os.ReadDir(a.dir())
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
 	if err != nil {
 		return "", err
 	}
-	for _, entry := range entries {
-		if !slices.Contains([]string{treeName, artifactName, recordName}, entry.Name()) {
-			return "", fmt.Errorf("%s does not belong to a generation; remove it, or install %s again", filepath.Join(a.dir(), entry.Name()), a.name)
+	slices.Sort(names)
+	for _, name := range names {
+		if !slices.Contains([]string{treeName, artifactName, recordName}, name) {
+			return "", fmt.Errorf("%s does not belong to a generation; remove it, or install %s again", filepath.Join(a.dir(), name), a.name)
 		}
 	}
 	return base, nil

@@ -41,3 +41,8 @@ func lockDir(dir string, how lockKind) (*os.File, error) {
 	}
 	return f, nil
 }
+
+// openDir opens a directory, and no link to one.
+func openDir(dir string) (*os.File, error) {
+	return os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
+}

@@ -21,7 +21,7 @@ type RecordPrompt struct {
 }
 
 // RecordResource is a tool as something to read. Its URI may have variables, see
-// [manifest.TemplateVariables].
+// [manifest.ParseURI].
 type RecordResource struct {
 	URI         string `json:"uri"`
 	Name        string `json:"name"`

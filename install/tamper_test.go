@@ -192,15 +192,13 @@ func TestTamperingIsNoticedAndNamed(t *testing.T) {
 	}
 }
 
-// tamperField gives one top-level member of a record another value.
+// tamperField gives one top-level member of a record another value, also one that is left out where there is nothing to
+// say.
 func tamperField(t *testing.T, data []byte, field string) []byte {
 	t.Helper()
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(data, &members); err != nil {
 		t.Fatal(err)
-	}
-	if _, ok := members[field]; !ok {
-		t.Fatalf("the record has no field %s", field)
 	}
 	members[field] = json.RawMessage(`"tampered"`)
 	out, err := json.MarshalIndent(members, "", "  ")

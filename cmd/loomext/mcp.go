@@ -168,7 +168,7 @@ func (c *cli) mcp(ctx context.Context, o mcpOptions) error {
 	}
 	defer endRecord()
 	bridged := mcp.Options{
-		Only: o.only, Except: o.except, Version: currentVersion().Loomext, Logger: logger, Warm: o.warm,
+		Only: o.only, Except: o.except, Version: ownVersion(), Logger: logger, Warm: o.warm,
 		Workspace: c.session.workspace, Record: recording,
 	}
 	if o.http.serves() {
@@ -186,7 +186,8 @@ const (
 	// collectAt is how much of what is in use is to come on top of it before garbage is collected, in percent. A server has
 	// some megabytes in use, and the SDK drops as much with a few hundred messages: at the usual 100 a call takes a
 	// third longer.
-	collectAt = 400
+	collectAt    = 400
+	usualPercent = 100 // of the Go runtime
 )
 
 // unhurriedCollector has the garbage collector wait while the server starts. Its first rounds would come while the records
@@ -195,7 +196,10 @@ const (
 func unhurriedCollector() (end func()) {
 	percent, limit := debug.SetGCPercent(-1), debug.SetMemoryLimit(startingMemory)
 	usual := sync.OnceFunc(func() {
-		debug.SetGCPercent(max(percent, collectAt))
+		if percent == usualPercent {
+			percent = collectAt // nobody has said otherwise
+		}
+		debug.SetGCPercent(percent)
 		debug.SetMemoryLimit(limit)
 	})
 	timer := time.AfterFunc(starting, usual)
@@ -256,7 +260,7 @@ func (c *cli) serveStdio(ctx context.Context, h *host.Host, o mcp.Options, out i
 	}
 	defer bridge.Close()
 	served := make(chan error, 1)
-	go func() { served <- bridge.Serve(ctx, &mcp.Lines{In: in, Out: out}) }()
+	go func() { served <- bridge.Serve(ctx, &mcp.Lines{In: in, Out: out, Logger: o.Logger}) }()
 	select {
 	case err = <-served:
 	case <-ctx.Done():

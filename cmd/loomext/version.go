@@ -67,18 +67,23 @@ func (c *cli) version(asJSON bool) error {
 	return c.printf("%s", p.String())
 }
 
-// currentVersion reads what the linker stamped. A build without a version says "(devel)".
+// ownVersion is the version that the linker stamped. A build without one says "(devel)".
+func ownVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
+}
+
+// currentVersion is what there is to tell of this program.
 func currentVersion() versionResult {
 	v := versionResult{
-		Loomext: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Loomext: ownVersion(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
 		WireVersion: wire.Version, SeamVersion: vet.SeamVersion, PreludeDigest: vendorize.Digest(),
 	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return v
-	}
-	if info.Main.Version != "" {
-		v.Loomext = info.Main.Version
 	}
 	for _, setting := range info.Settings {
 		switch setting.Key {
