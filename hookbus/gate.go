@@ -153,6 +153,8 @@ func cause(name string, err error, deadline time.Duration) (what, remedy string)
 		return "Crashed" + said, again + logs
 	case host.Gone:
 		return "Out: there is nothing to ask" + said, "Let the operator run loomext verify " + name + " and loomext logs " + name + ", and begin another session"
+	case host.Unrecorded: // its words name a place of this machine
+		return "Unrecorded: the record of this session cannot be written", "Let the operator make room for the record, and begin another session"
 	case host.Protocol:
 		return "Unreadable: it did not keep to the protocol" + said, again + logs
 	case host.Arguments:

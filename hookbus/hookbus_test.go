@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/loomext/loomext/host"
 	"github.com/loomext/loomext/manifest"
 )
 
@@ -136,5 +137,13 @@ func TestQuoted(t *testing.T) {
 	}
 	if got := string(appendQuoted(nil, "é<>&")); got != `"é<>&"` {
 		t.Error(got)
+	}
+}
+
+func TestWhatAModelReadsOfARecordThatCannotBeWrittenHasNoPlaceOfThisMachine(t *testing.T) {
+	fault := &host.Error{Kind: host.Unrecorded, Extension: "guard", Code: "unavailable", Msg: "not called: write /home/ada/run.rec: no space left on device"}
+	reply := (&member{name: "guard"}).unjudged(fault, false, time.Second).Reply()
+	if strings.Contains(reply, "/home") || !strings.Contains(reply, "the record of this session cannot be written") || !strings.Contains(reply, "make room") {
+		t.Errorf("%q", reply)
 	}
 }

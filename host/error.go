@@ -34,8 +34,8 @@ const (
 	// wait. Nothing was called.
 	Busy Kind = "busy"
 	// Gone: nothing was called, because there is no satellite to call: the extension
-	// is out, was refused or was removed, the session is closed, or no process could be
-	// started.
+	// is out, was refused or was removed, the session is closed, or it could not be loaded
+	// or started for want of something of this machine's.
 	Gone Kind = "gone"
 	// Protocol: the satellite did not keep to the protocol, or does not serve what
 	// its manifest declares.

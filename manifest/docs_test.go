@@ -48,7 +48,7 @@ func TestTheExampleOfBindingsIsAManifest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(m.Prompts()) != 1 || len(m.Resources()) != 2 || !m.Resources()[0].Template() || m.Resources()[1].Template() {
+	if len(m.Prompts()) != 1 || len(m.Resources()) != 2 || len(m.Resources()[0].Variables()) == 0 || len(m.Resources()[1].Variables()) > 0 {
 		t.Errorf("prompts %+v, resources %+v", m.Prompts(), m.Resources())
 	}
 }

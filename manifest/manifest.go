@@ -6,7 +6,7 @@
 // other way to make a Manifest that says anything, so whoever holds one knows
 // that its names, hosts, bounds and schemas have been checked. The package also
 // compiles a tool's JSON Schema and checks a call's arguments against it
-// ([Schema]), says how texts become arguments ([Arguments], [TemplateValues]), and
+// ([Schema]), says how texts become arguments ([Arguments], [ResourceURI]), and
 // holds the canonical JSON that every digest is taken over ([Canonical],
 // [Fingerprint], [ApprovalKey]).
 //

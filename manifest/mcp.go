@@ -25,12 +25,12 @@ type Resource struct {
 	Tool        string // name of a tool of the same extension
 }
 
-// Template reports whether the URI has variables, each of them an argument of the
-// tool. The tool of a fixed URI is called without arguments.
-func (r Resource) Template() bool { return len(r.Variables()) > 0 }
-
-// Variables lists the variables of the URI, see [TemplateVariables].
-func (r Resource) Variables() []string { return TemplateVariables(r.URI) }
+// Variables lists the variables of the URI, each of them an argument of the tool. The tool of
+// a fixed URI is called without arguments.
+func (r Resource) Variables() []string {
+	uri, _ := ParseURI(r.URI)
+	return uri.Variables()
+}
 
 // Prompts lists the prompts, sorted by name.
 func (m Manifest) Prompts() []Prompt { return slices.Clone(m.prompts) }
@@ -182,8 +182,9 @@ func (d *decoder) uri(s section, n tomlfile.Node) string {
 		s.Fault(n, "uri", tomlfile.Quote(v)+" cannot be a resource: "+msg, fix)
 		return ""
 	}
+	own, _ := ParseURI(v)
 	for _, other := range d.m.resources {
-		if uriForm(other.URI) == uriForm(v) {
+		if has, ok := ParseURI(other.URI); ok && has.sameForm(own) {
 			s.Fault(n, "uri", "another resource answers "+tomlfile.Quote(other.URI), "give each resource a URI of its own")
 		}
 	}

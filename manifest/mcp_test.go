@@ -73,7 +73,7 @@ func TestPromptsAndResources(t *testing.T) {
 	if !reflect.DeepEqual(got, resources) {
 		t.Fatalf("got %+v", got)
 	}
-	if !got[0].Template() || !reflect.DeepEqual(got[0].Variables(), []string{"word"}) || got[1].Template() || got[1].Variables() != nil {
+	if !reflect.DeepEqual(got[0].Variables(), []string{"word"}) || got[1].Variables() != nil {
 		t.Errorf("variables %q, %q", got[0].Variables(), got[1].Variables())
 	}
 	m.Prompts()[0].Name, m.Resources()[0].URI = "x", "x"

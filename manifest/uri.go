@@ -3,10 +3,8 @@ package manifest
 import (
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/loomext/loomext/internal/tomlfile"
 )
@@ -25,72 +23,6 @@ var refusedSchemes = map[string]string{
 // uriPart is a stretch of a URI as it is, or one variable of a template.
 type uriPart struct {
 	literal, variable string
-}
-
-// TemplateVariables lists the variables of a resource's URI in the order in which
-// they stand there. A fixed URI has none; nor has what is no URI of a resource.
-func TemplateVariables(uri string) []string {
-	parts, _, _ := splitURI(uri)
-	var variables []string
-	for _, p := range parts {
-		if p.variable != "" {
-			variables = append(variables, p.variable)
-		}
-	}
-	return variables
-}
-
-// TemplateValues reads a URI against the one that a resource has in its manifest:
-// each variable with what stands in its place, percent signs decoded. It is false
-// where the URI is not of that form. A variable stands for at least one byte and
-// never for a slash or another reserved character; where two split would do, the
-// first takes the most.
-func TemplateValues(template, uri string) (map[string]string, bool) {
-	parts, _, _ := splitURI(template)
-	if parts == nil || len(uri) > maxFilledURI {
-		return nil, false
-	}
-	var pattern strings.Builder
-	pattern.WriteString(`\A`)
-	for _, p := range parts {
-		if p.variable != "" {
-			pattern.WriteString(`((?:[A-Za-z0-9._~-]|%[0-9A-Fa-f]{2})+)`)
-		} else {
-			pattern.WriteString(regexp.QuoteMeta(p.literal))
-		}
-	}
-	pattern.WriteString(`\z`)
-	re, err := regexp.Compile(pattern.String())
-	if err != nil {
-		return nil, false
-	}
-	found := re.FindStringSubmatch(uri)
-	if found == nil {
-		return nil, false
-	}
-	values := map[string]string{}
-	for i, name := range TemplateVariables(template) {
-		value, err := url.PathUnescape(found[i+1])
-		if err != nil || !utf8.ValidString(value) {
-			return nil, false
-		}
-		values[name] = value
-	}
-	return values, true
-}
-
-// uriForm is a URI without the names of its variables: two resources of one form
-// would answer the same URIs.
-func uriForm(uri string) string {
-	parts, _, _ := splitURI(uri)
-	var form strings.Builder
-	for _, p := range parts {
-		if p.variable != "" {
-			form.WriteString("{}")
-		}
-		form.WriteString(p.literal)
-	}
-	return form.String()
 }
 
 // splitURI reads a resource's URI: an absolute one without a fragment, or such a

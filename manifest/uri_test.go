@@ -8,7 +8,17 @@ import (
 	"testing"
 )
 
-func TestTemplateVariables(t *testing.T) {
+func variablesOf(uri string) []string {
+	u, _ := ParseURI(uri)
+	return u.Variables()
+}
+
+func valuesOf(template, uri string) (map[string]string, bool) {
+	u, _ := ParseURI(template)
+	return u.Values(uri)
+}
+
+func TestTheVariablesOfAURI(t *testing.T) {
 	for uri, want := range map[string][]string{
 		"notes://today":                   nil,
 		"test://template/{id}/data":       {"id"},
@@ -20,13 +30,13 @@ func TestTemplateVariables(t *testing.T) {
 		"{":                               nil,
 		"":                                nil,
 	} {
-		if got := TemplateVariables(uri); !slices.Equal(got, want) {
+		if got := variablesOf(uri); !slices.Equal(got, want) {
 			t.Errorf("%q: %q, want %q", uri, got, want)
 		}
 	}
 }
 
-func TestTemplateValues(t *testing.T) {
+func TestTheValuesOfAURI(t *testing.T) {
 	for _, test := range []struct {
 		template, uri string
 		want          map[string]string // nil where the URI is not of the form
@@ -50,9 +60,43 @@ func TestTemplateValues(t *testing.T) {
 		{"file:///{path}", "file:///x", nil},
 		{"", "", nil},
 	} {
-		got, ok := TemplateValues(test.template, test.uri)
+		got, ok := valuesOf(test.template, test.uri)
 		if ok != (test.want != nil) || !maps.Equal(got, test.want) {
 			t.Errorf("%q against %q: %q, %v", test.uri, test.template, got, ok)
+		}
+	}
+}
+
+func TestTwoURIsMeetWhereBothAnswerOne(t *testing.T) {
+	for _, c := range []struct {
+		one, other string
+		meet, same bool
+	}{
+		{"notes://today", "notes://today", true, true},
+		{"notes://today", "notes://tomorrow", false, false},
+		{"notes://{zid}", "notes://{aname}", true, true},
+		{"notes://{id}", "notes://today", true, false},
+		{"notes://{id}", "notes://today/1", false, false},
+		{"notes://{id}", "notes://", false, false}, // which is no URI of a resource
+		{"notes://{a}/x", "notes://y/{b}", true, false},
+		{"notes://{a}/x", "notes://{b}/y", false, false},
+		{"notes://{a}-{b}", "notes://{c}", true, false},
+		{"notes://{a}-{b}", "notes://x", false, false},
+		{"notes://{a}/{b}", "notes://{c}", false, false},
+		{"notes://a{b}", "notes://ab{c}c", true, false},
+		{"notes://a{b}", "notes://b{b}", false, false},
+		{"notes:/{a}", "notes:/%20", true, false},
+		{"notes://{a}", "notes://a,b", false, false},
+		{"notes://{a}", "other://{a}", false, false},
+		{"note:{a}", "notes:{a}", false, false},
+	} {
+		one, _ := ParseURI(c.one)
+		other, _ := ParseURI(c.other)
+		if one.Meets(other) != c.meet || other.Meets(one) != c.meet {
+			t.Errorf("%s and %s: %v, %v", c.one, c.other, one.Meets(other), other.Meets(one))
+		}
+		if one.sameForm(other) != c.same {
+			t.Errorf("%s and %s: the same form is %v", c.one, c.other, !c.same)
 		}
 	}
 }
@@ -84,7 +128,7 @@ func FuzzURI(f *testing.F) {
 		if parts == nil {
 			return
 		}
-		variables := TemplateVariables(uri)
+		variables := variablesOf(uri)
 		if len(variables) > 1 || value == "" || strings.ToValidUTF8(value, "") != value {
 			value = "x" // two that take the same bytes may split them otherwise
 		}
@@ -95,7 +139,12 @@ func FuzzURI(f *testing.F) {
 		if len(filled) > maxFilledURI || len(variables) > 1 {
 			return
 		}
-		got, ok := TemplateValues(uri, filled)
+		if fixed, ok := ParseURI(filled); ok {
+			if template, _ := ParseURI(uri); !template.Meets(fixed) || !fixed.Meets(template) {
+				t.Fatalf("%q and %q meet", uri, filled)
+			}
+		}
+		got, ok := valuesOf(uri, filled)
 		if !ok {
 			t.Fatalf("%q is not of the form %q", filled, uri)
 		}

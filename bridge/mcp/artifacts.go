@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -44,18 +45,29 @@ func (b *Bridge) keep(extension string, emitted []emission) {
 	}
 }
 
+// has reports whether an artifact is listed.
+func (a *artifacts) has(uri string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Contains(a.uris, uri)
+}
+
 func (b *Bridge) artifactHandler(id, contentType string) sdk.ResourceHandler {
 	return func(_ context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
-		data, err := b.artifacts.data(b, id)
+		data, err := b.artifact(id)
 		if err != nil {
 			return nil, sdk.ResourceNotFoundError(req.Params.URI)
 		}
-		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{contentsOf(req.Params.URI, contentType, data)}}, nil
+		contents := []*sdk.ResourceContents{contentsOf(req.Params.URI, contentType, data)}
+		if _, sent := sizesOf(contents); sent > maxResult {
+			return nil, tooLargeArtifact(id, int64(len(data)))
+		}
+		return &sdk.ReadResourceResult{Contents: contents}, nil
 	}
 }
 
-// data is what an artifact of this session holds.
-func (*artifacts) data(b *Bridge, id string) ([]byte, error) {
+// artifact is what an artifact of this session holds.
+func (b *Bridge) artifact(id string) ([]byte, error) {
 	store := b.host.Artifacts()
 	kept, err := store.Get(id)
 	if err != nil {

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -18,13 +20,13 @@ import (
 )
 
 // answering is a client that can be asked for everything. What people fill in goes by the
-// message that they read.
+// message that they read, less who asks.
 func answering(heardOf *heard[string], fill map[string]map[string]any) sdk.ClientOptions {
 	return sdk.ClientOptions{
 		Capabilities: &sdk.ClientCapabilities{RootsV2: &sdk.RootCapabilities{}},
 		ElicitationHandler: func(_ context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 			heardOf.add(r.Params.Message)
-			content, ok := fill[r.Params.Message]
+			content, ok := fill[strings.TrimPrefix(r.Params.Message, "desk asks: ")]
 			if !ok {
 				return &sdk.ElicitResult{Action: "decline"}, nil
 			}
@@ -33,7 +35,7 @@ func answering(heardOf *heard[string], fill map[string]map[string]any) sdk.Clien
 		CreateMessageHandler: func(_ context.Context, r *sdk.CreateMessageRequest) (*sdk.CreateMessageResult, error) {
 			said := r.Params.Messages[0].Content.(*sdk.TextContent).Text
 			heardOf.add(said)
-			return &sdk.CreateMessageResult{Role: "assistant", Model: "parrot", Content: &sdk.TextContent{Text: said + fmt.Sprint(" ", r.Params.MaxTokens, r.Params.SystemPrompt)}}, nil
+			return &sdk.CreateMessageResult{Role: "assistant", Model: "parrot", Content: &sdk.TextContent{Text: fmt.Sprint(said, " ", r.Params.MaxTokens, " ", r.Params.SystemPrompt)}}, nil
 		},
 	}
 }
@@ -52,9 +54,9 @@ func TestAToolAsksItsClient(t *testing.T) {
 		for _, c := range []struct{ op, text, want string }{
 			{"askuser", "What is your name?", `accept {"name":"Ada"}`},
 			{"askuser", "And your secret?", "decline "},
-			{"askmodel", "Polly?", "Polly? 10be brief, says parrot"},
+			{"askmodel", "Polly?", "Polly? 10 The extension desk asks.\nbe brief, says parrot"},
 			{"askroots", "", "[]"},
-			{"askall", "", `{"name":"Grace"}Hello 100`},
+			{"askall", "", `{"name":"Grace"}Hello 10 The extension desk asks.0`},
 			{"asktwice", "", `{"name":"Alan"}{"age":41}`},
 		} {
 			if got := p.said("do", args(c.op, "text", c.text)); got != c.want {
@@ -68,7 +70,7 @@ func TestAToolAsksItsClient(t *testing.T) {
 			t.Errorf("%+v", s.Session().Status()[0])
 		}
 		// Every round of the stateless revision is a run, and no answer is asked for twice.
-		if got, want := asked.list(), []string{"What is your name?", "And your secret?", "Polly?", "Who?", "Hello", "Name?", `Age of {"name":"Alan"}?`}; len(got) != len(want) {
+		if got, want := asked.list(), []string{"desk asks: What is your name?", "desk asks: And your secret?", "Polly?", "desk asks: Who?", "Hello", "desk asks: Name?", `desk asks: Age of {"name":"Alan"}?`}; !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))) {
 			t.Errorf("%q were asked, want %q", got, want)
 		}
 	})
@@ -159,7 +161,7 @@ func TestAStateBelongsToItsRequestAndIsNotToBeChanged(t *testing.T) {
 	if err != nil || !second.NeedsInput() || second.InputRequests["second"] == nil || len(second.InputRequests) != 1 || second.RequestState == first.RequestState {
 		t.Fatalf("%s, %v", encoded(t, second), err)
 	}
-	if got := encoded(t, second.InputRequests); !strings.Contains(got, `Age of {\"name\":\"Ada\"}?`) {
+	if got := encoded(t, second.InputRequests); !strings.Contains(got, `desk asks: Age of {\"name\":\"Ada\"}?`) {
 		t.Errorf("%s", got)
 	}
 	// An answer that does not come is asked for again.
@@ -231,4 +233,55 @@ func TestAPersonWhoDoesNotAnswerHoldsNobodyUp(t *testing.T) {
 	livetest.Eventually(t, "desk is free", func() bool {
 		return slices.ContainsFunc(s.pids(), livetest.Running) && s.Session().Status()[0].State == "idle"
 	})
+}
+
+func TestAQuestionThatIsCancelledIsTakenBackFromItsClient(t *testing.T) {
+	s := open(t, mcp.Options{Only: []string{"desk"}})
+	near, far := net.Pipe()
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(context.Background(), &mcp.Lines{In: near, Out: near}) }()
+	read := json.NewDecoder(far)
+	send := func(message string) {
+		t.Helper()
+		if _, err := io.WriteString(far, message+"\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	type message struct {
+		ID     json.RawMessage
+		Method string
+		Params struct {
+			RequestID json.RawMessage `json:"requestId"`
+			Message   string
+		}
+	}
+	receive := func(want func(message) bool) message {
+		t.Helper()
+		for {
+			var m message
+			if err := read.Decode(&m); err != nil {
+				t.Fatal(err)
+			}
+			if want(m) {
+				return m
+			}
+		}
+	}
+	send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"c","version":"1"}}}`)
+	receive(func(m message) bool { return string(m.ID) == "1" })
+	send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	send(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"do","arguments":{"op":"askuser","text":"Who?"}}}`)
+	asked := receive(func(m message) bool { return m.Method == "elicitation/create" })
+	if asked.Params.Message != "desk asks: Who?" {
+		t.Errorf("%q", asked.Params.Message)
+	}
+	send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`)
+	cancelled := receive(func(m message) bool { return m.Method == "notifications/cancelled" })
+	if string(cancelled.Params.RequestID) != string(asked.ID) {
+		t.Errorf("request %s is cancelled, and %s was asked", cancelled.Params.RequestID, asked.ID)
+	}
+	send(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"do","arguments":{"op":"echo","text":"free"}}}`)
+	receive(func(m message) bool { return string(m.ID) == "3" })
+	_ = far.Close()
+	<-served
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,9 +19,11 @@ import (
 )
 
 const (
-	// refreshEvery is how often the store is looked at: a change is to be seen by a client
-	// within a second, and a look costs a few links.
-	refreshEvery = 250 * time.Millisecond
+	// settleTime is how long after a change the session looks whether that was all, and
+	// retryTime when it looks again after it could not: that the store is whole again is told
+	// before.
+	settleTime = 250 * time.Millisecond
+	retryTime  = 5 * time.Second
 	// closeWithin bounds the wait for a client that takes nothing more in. Its answers
 	// are lost then; satellites are gone before.
 	closeWithin = 2 * time.Second
@@ -41,6 +44,8 @@ type Options struct {
 	// Workspace and Record are those of the session; see host.SessionOptions.
 	Workspace string
 	Record    *record.Writer
+
+	warned *warned // of all bridges of one server; nil is its own
 }
 
 // Bridge is one session of a host, as a server of the protocol.
@@ -55,9 +60,8 @@ type Bridge struct {
 	catalog   catalog
 	schemas   sync.Map // of the tools that are served, by name, as json.RawMessage
 	artifacts artifacts
-	open      openCalls
-	output    output
 	watched   watched
+	warned    *warned
 	known     map[string]install.Record // of what is served, for the goroutine that watches
 
 	ctx     context.Context // ends with the bridge
@@ -74,15 +78,17 @@ func New(h *host.Host, o Options) (*Bridge, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Bridge{host: h, choice: chosen, logger: o.Logger, warm: o.Warm, output: newOutput(), closed: make(chan struct{})}
+	b := &Bridge{host: h, choice: chosen, logger: o.Logger, warm: o.Warm, warned: cmp.Or(o.warned, new(warned)), closed: make(chan struct{})}
 	if b.logger == nil {
 		b.logger = slog.New(slog.DiscardHandler)
 	}
 	b.ctx, b.end = context.WithCancel(context.Background())
+	changed, unwatch := h.Watch()
 	b.session, err = h.Open(b.ctx, host.SessionOptions{
-		Extensions: chosen.extensions(), Lazy: true, Output: b.output.take, Workspace: o.Workspace, Record: o.Record,
+		Extensions: chosen.extensions(), Lazy: true, Workspace: o.Workspace, Record: o.Record,
 	})
 	if err != nil {
+		unwatch()
 		b.end()
 		return nil, fmt.Errorf("mcp: %w", err)
 	}
@@ -90,8 +96,10 @@ func New(h *host.Host, o Options) (*Bridge, error) {
 	b.server = sdk.NewServer(&sdk.Implementation{Name: "loomext", Title: "loomext", Version: o.Version}, b.serverOptions(records))
 	b.server.AddReceivingMiddleware(b.guard)
 	b.apply(records)
-	b.running.Go(b.watch)
-	b.running.Go(b.forward)
+	b.running.Go(func() {
+		defer unwatch()
+		b.watch(changed)
+	})
 	b.ahead(names(records))
 	return b, nil
 }
@@ -113,10 +121,20 @@ func (b *Bridge) Serve(ctx context.Context, t sdk.Transport) error {
 	if err != nil {
 		return fmt.Errorf("mcp: the connection: %w", err)
 	}
+	defer b.forget(session)
 	ended := make(chan error, 1)
 	go func() { ended <- session.Wait() }()
 	select {
 	case err = <-ended:
+	case <-lasted(t):
+		cancel() // what is open has had its time
+		if unread(t) {
+			return nil // a write into a pipe that nobody reads cannot be called off
+		}
+		select {
+		case err = <-ended:
+		case <-time.After(closeWithin):
+		}
 	case <-ctx.Done():
 		go session.Close() // it waits for answers to go out
 		select {
@@ -171,31 +189,42 @@ func (b *Bridge) Close() {
 }
 
 // watch keeps what is offered at what is installed.
-func (b *Bridge) watch() {
-	tick := time.NewTicker(refreshEvery)
-	defer tick.Stop()
-	var said string
+func (b *Bridge) watch(changed <-chan struct{}) {
+	var again <-chan time.Time
 	for {
 		select {
 		case <-b.ctx.Done():
 			return
-		case <-tick.C:
+		case <-changed:
+		case <-again:
 		}
-		changes, err := b.session.Refresh(b.ctx)
-		if err != nil && b.ctx.Err() == nil && err.Error() != said {
-			said = err.Error() // and not again four times a second
+		again = nil
+		if wait := b.refresh(); wait > 0 {
+			again = time.After(wait)
+		}
+	}
+}
+
+// refresh takes in what has changed, and says when to look again; zero is with the next change.
+func (b *Bridge) refresh() (again time.Duration) {
+	changes, err := b.session.Refresh(b.ctx)
+	switch {
+	case b.ctx.Err() != nil:
+		return 0
+	case err != nil:
+		if b.warned.first("store", err.Error()) {
 			b.logger.Warn("the store cannot be read; what was installed is served on", "error", err)
 		}
-		if err != nil || changes.None() {
-			continue
-		}
-		said = ""
-		b.apply(b.records())
-		for _, name := range changes.Replaced {
-			b.updated(name)
-		}
-		b.ahead(slices.Concat(changes.Added, changes.Replaced))
+		return retryTime
+	case changes.None():
+		return 0
 	}
+	b.apply(b.records())
+	for _, name := range changes.Replaced {
+		b.updated(name)
+	}
+	b.ahead(slices.Concat(changes.Added, changes.Replaced))
+	return settleTime
 }
 
 // records are those of what is installed, by name. What cannot be loaded, or has ended too
@@ -224,15 +253,26 @@ func (b *Bridge) ahead(names []string) {
 	if !b.warm {
 		return
 	}
-	for _, name := range names {
-		if !b.catalog.has(name) {
-			continue
-		}
-		b.running.Go(func() {
-			// The first event of any satellite. One that has no hook for it has started all the same.
-			if _, _, err := b.session.Begin(b.ctx, host.Event{Extension: name}); err != nil && host.KindOf(err) != host.Unhandled {
-				b.logger.Warn("start ahead of need failed", "extension", name, "failed", string(host.KindOf(err)))
-			}
-		})
+	if names = slices.DeleteFunc(names, func(name string) bool { return !b.catalog.has(name) }); len(names) > 0 {
+		b.session.Start(names...)
 	}
+}
+
+// warned are the warnings that were given, so that each is given once and not by every session.
+type warned struct {
+	mu    sync.Mutex
+	given map[string]bool
+}
+
+// first reports whether the warning was not given yet. It is from now on.
+func (w *warned) first(words ...string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.given == nil {
+		w.given = map[string]bool{}
+	}
+	key := strings.Join(words, "\x00")
+	again := w.given[key]
+	w.given[key] = true
+	return !again
 }

@@ -7,9 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
-	"sync"
-	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -46,6 +43,7 @@ type call struct {
 	client          client
 	method          string
 	extension, tool string
+	generation      string // of the extension: what was installed, and approved
 	args            json.RawMessage
 	// What a client of the stateless revision sends with a request that it repeats.
 	responses sdk.InputResponseMap
@@ -71,32 +69,31 @@ func (b *Bridge) call(ctx context.Context, c call) (answer, error) {
 	defer end()
 	running, stop := context.WithCancel(ctx)
 	defer stop()
+	if c.client.stateless {
+		c.generation = b.generation(c.extension)
+	}
 	asker, err := newAsker(ctx, c, stop)
 	if err != nil {
 		return answer{}, err
 	}
-	leave := b.open.enter(c.extension, openCall{ctx: ctx, client: c.client})
-	reported := partials{ctx: ctx, client: c.client, extension: c.extension}
+	told := feed{ctx: ctx, client: c.client, extension: c.extension}
 	var emitted emissions
 	outcome, err := b.session.Call(running, host.Call{
-		Extension: c.extension, Tool: c.tool, Args: c.args, Ask: asker.ask,
+		Extension: c.extension, Tool: c.tool, Args: c.args, Ask: asker.ask, Output: told.line,
 		Report: func(r host.Report) {
 			if r.ID == "" {
-				reported.add(r.Data)
+				told.report(r.Data)
 			} else {
 				emitted.add(r)
 			}
 		},
 	})
-	if c.client.lines {
-		linger(ctx)
-	}
-	leave()
-	reported.end()
+	asker.end()
+	told.end()
 	if gone := context.Cause(ctx); gone != nil { // nobody is to be asked any more
 		return answer{}, cancelled(c, err, gone)
 	}
-	asks, state, failed := asker.open(err)
+	asks, state, failed := asker.toAsk(err)
 	if failed != nil || asks != nil {
 		return answer{asks: asks, state: state}, failed
 	}
@@ -114,116 +111,19 @@ func cancelled(c call, err, cause error) error {
 	return &host.Error{Kind: host.Cancelled, Extension: c.extension, Target: c.tool, Code: "cancelled", Msg: "the call was cancelled", Err: cause}
 }
 
-const (
-	// lateLines is how long a stateless request that wants printed lines waits for the last of
-	// them: they come by another pipe than the answer, and there is no later way to the
-	// client.
-	lateLines = 15 * time.Millisecond
-	// partialQueue is how many partials may wait for a client that is slow to take them
-	// in. What comes on top of that is left out: none is awaited.
-	partialQueue = 64
-)
-
-func linger(ctx context.Context) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(lateLines):
-	}
-}
-
-// partials sends what a tool reports while it works to its client: as progress where the
-// client gave a token for it, and else as lines of its log, of a client that wants one.
-type partials struct {
-	ctx       context.Context
-	client    client
-	extension string
-	count     float64
-	queue     chan partial  // nil before the first
-	sent      chan struct{} // closed when nothing is left to send
-}
-
-type partial struct {
-	count float64
-	text  string
-}
-
-// add sends one partial soon, or leaves it out. It does not block.
-func (p *partials) add(text []byte) {
-	if p.client.progress == nil && p.client.stateless && !p.client.lines {
-		return
-	}
-	if p.queue == nil {
-		p.queue, p.sent = make(chan partial, partialQueue), make(chan struct{})
-		go p.send()
-	}
-	p.count++
-	select {
-	case p.queue <- partial{p.count, string(text)}:
-	default:
-	}
-}
-
-func (p *partials) send() {
-	defer close(p.sent)
-	for one := range p.queue {
-		// A client that is gone is noticed elsewhere.
-		if p.client.progress != nil {
-			_ = p.client.session.NotifyProgress(p.ctx, &sdk.ProgressNotificationParams{ProgressToken: p.client.progress, Progress: one.count, Message: one.text})
-		} else {
-			_ = p.client.session.Log(p.ctx, &sdk.LoggingMessageParams{Level: "info", Logger: p.extension, Data: one.text})
-		}
-	}
-}
-
-// end waits until what was added is sent: the answer comes after it.
-func (p *partials) end() {
-	if p.queue != nil {
-		close(p.queue)
-		<-p.sent
-	}
-}
-
-// openCall is a call that waits for its answer.
-type openCall struct {
-	ctx    context.Context
-	client client
-}
-
-// openCalls are the calls that wait, by extension, in the order in which they came.
-// That is the order in which they have their turn, so the first is the one that
-// what the extension prints belongs to.
-type openCalls struct {
-	mu sync.Mutex
-	by map[string][]*openCall
-}
-
-func (o *openCalls) enter(extension string, c openCall) (leave func()) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.by == nil {
-		o.by = map[string][]*openCall{}
-	}
-	one := &c
-	o.by[extension] = append(o.by[extension], one)
-	return func() {
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		o.by[extension] = slices.DeleteFunc(o.by[extension], func(other *openCall) bool { return other == one })
-	}
-}
-
-// first is the call that the extension answers, or nil.
-func (o *openCalls) first(extension string) *openCall {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if waiting := o.by[extension]; len(waiting) > 0 {
-		return waiting[0]
-	}
-	return nil
-}
-
 // failureOf is a call's error as the host's.
 func failureOf(err error) (*host.Error, bool) {
 	var e *host.Error
 	return e, errors.As(err, &e)
+}
+
+// generation names what an extension is now: another after each install of other code, and after
+// each other approval.
+func (b *Bridge) generation(extension string) string {
+	for _, r := range b.session.Records() {
+		if r.Name == extension {
+			return r.ArtifactDigest + " " + r.ApprovalKey
+		}
+	}
+	return ""
 }

@@ -105,11 +105,16 @@ func TestFailuresSayWhatHappened(t *testing.T) {
 			tool, op, code string
 			pieces         []string
 		}{
-			{"do", "panic", "crashed", []string{"desk crashed", "on purpose", "loomext logs desk"}},
-			{"do", "die", "crashed", []string{"desk crashed", "The next call starts it again"}},
+			{"do", "panic", "crashed", []string{"desk panicked: on purpose\n", "tool/tool.go", "It is still running"}},
+			{"do", "json", "unencodable", []string{"made an answer that cannot be sent", "It is still running"}},
+			{"do", "die", "crashed", []string{"desk crashed", "panic: on purpose\n", "The next call starts it again", "loomext logs desk"}},
 			{"brief", "spin", "deadline", []string{"desk did not answer in time"}},
 		} {
+			born := p.said("do", args("pid"))
 			got := p.fails(c.tool, args(c.op, "text", "on purpose"), c.code)
+			if lives := strings.Contains(got, "still running"); c.op != "spin" && lives != (p.said("do", args("pid")) == born) {
+				t.Errorf("%s is said to leave the satellite running: %t, and is otherwise", c.op, lives)
+			}
 			for _, piece := range c.pieces {
 				if !strings.Contains(got, piece) {
 					t.Errorf("%s reads %q, without %q", c.op, got, piece)

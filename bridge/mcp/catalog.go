@@ -31,6 +31,8 @@ type feature struct {
 	extension string
 	print     string // another where the entry of the list is, or what it is bound to
 	arguments []manifest.Argument
+	uri       manifest.ResourceURI // of a resource
+	text      string               // its URI
 	add       func(*sdk.Server)
 }
 
@@ -53,9 +55,9 @@ func (c *catalog) has(extension string) bool {
 func (b *Bridge) apply(records []install.Record) {
 	b.catalog.mu.Lock()
 	defer b.catalog.mu.Unlock()
-	fixed, patterns := b.resourcesOf(records)
-	b.update(&b.catalog.tools, b.toolsOf(records), "tool", b.removeTools)
-	b.update(&b.catalog.prompts, b.promptsOf(records), "prompt", b.server.RemovePrompts)
+	fixed, patterns := b.resourceFeatures(records)
+	b.update(&b.catalog.tools, b.toolFeatures(records), "tool", b.removeTools)
+	b.update(&b.catalog.prompts, b.promptFeatures(records), "prompt", b.server.RemovePrompts)
 	b.update(&b.catalog.resources, fixed, "resource", b.server.RemoveResources)
 	b.update(&b.catalog.patterns, patterns, "resource template", b.server.RemoveResourceTemplates)
 }
@@ -81,8 +83,10 @@ func (b *Bridge) update(have *features, want features, what string, remove func(
 	for i, err := range b.addAll(want, changed) {
 		if err != nil {
 			name := changed[i]
-			b.logger.Warn("left out: it cannot be served as a "+what, "name", name, "extension", want[name].extension, "error", err)
 			remove(name)
+			if b.warned.first(what, name, want[name].print) {
+				b.logger.Warn("left out: it cannot be served as a "+what, "name", name, "extension", want[name].extension, "error", err)
+			}
 		}
 	}
 	*have = want
@@ -204,7 +208,7 @@ func fits(entry *sdk.Tool) error {
 	})
 }
 
-func (b *Bridge) toolsOf(records []install.Record) features {
+func (b *Bridge) toolFeatures(records []install.Record) features {
 	list := features{}
 	for _, t := range toolsOf(records, b.choice) {
 		list[t.served] = feature{
@@ -249,7 +253,7 @@ type prompt struct {
 
 func (p *prompt) plain() (extension, name string) { return p.extension, p.prompt.Name }
 
-func (b *Bridge) promptsOf(records []install.Record) features {
+func (b *Bridge) promptFeatures(records []install.Record) features {
 	var all []*prompt
 	for _, r := range records {
 		if r.MCP == nil {
@@ -280,10 +284,12 @@ func (b *Bridge) promptsOf(records []install.Record) features {
 	return list
 }
 
-// resourcesOf are the resources of the records by their URI, and those whose URI is a
-// template. Where two extensions have one URI, the first by name has it.
-func (b *Bridge) resourcesOf(records []install.Record) (fixed, patterns features) {
-	fixed, patterns = features{}, features{}
+// resourceFeatures are the resources of the records by their URI, and those whose URI is a
+// template. What two extensions would both answer, neither does: clients and the SDK would go by
+// the text of the URI, and whoever is installed later, or has a name that comes first, would take
+// what is the other's.
+func (b *Bridge) resourceFeatures(records []install.Record) (fixed, patterns features) {
+	schemes := map[string][]feature{}
 	for _, record := range records {
 		if record.MCP == nil {
 			continue
@@ -293,29 +299,48 @@ func (b *Bridge) resourcesOf(records []install.Record) (fixed, patterns features
 			if !ok || !b.choice.serves(record.Name, r.Tool) {
 				continue
 			}
-			list := fixed
-			if len(manifest.TemplateVariables(r.URI)) > 0 {
-				list = patterns
+			uri, ok := manifest.ParseURI(r.URI)
+			if !ok {
+				continue // no manifest has it
 			}
-			if first, taken := list[r.URI]; taken {
-				b.logger.Warn("left out: another extension has the resource", "uri", r.URI, "extension", record.Name, "other", first.extension)
+			scheme, _, _ := strings.Cut(r.URI, ":")
+			schemes[scheme] = append(schemes[scheme], b.resource(record.Name, uri, r, t.Schema))
+		}
+	}
+	fixed, patterns = features{}, features{}
+	for _, all := range schemes {
+		for _, one := range all {
+			text := one.text
+			if at := slices.IndexFunc(all, one.meets); at >= 0 {
+				if other := all[at].extension; b.warned.first("resource", text, one.extension, other) {
+					b.logger.Warn("left out: another extension answers for that URI, so neither does", "uri", text, "extension", one.extension, "other", other)
+				}
 				continue
 			}
-			list[r.URI] = b.resource(record.Name, r, t.Schema)
+			if len(one.uri.Variables()) > 0 {
+				patterns[text] = one
+			} else {
+				fixed[text] = one
+			}
 		}
 	}
 	return fixed, patterns
 }
 
-func (b *Bridge) resource(extension string, r install.RecordResource, schema json.RawMessage) feature {
+// meets reports whether a resource is another extension's and answers for a URI that this one
+// answers for.
+func (f feature) meets(other feature) bool {
+	return f.extension != other.extension && f.uri.Meets(other.uri)
+}
+
+func (b *Bridge) resource(extension string, uri manifest.ResourceURI, r install.RecordResource, schema json.RawMessage) feature {
 	arguments := manifest.Arguments(schema)
-	template := len(manifest.TemplateVariables(r.URI)) > 0
 	return feature{
-		extension: extension, arguments: arguments,
+		extension: extension, arguments: arguments, uri: uri, text: r.URI,
 		print: strings.Join([]string{extension, r.Name, r.Description, r.MIMEType, r.Tool, string(schema)}, "\x00"),
 		add: func(s *sdk.Server) {
-			handler := b.resourceHandler(extension, r, arguments)
-			if template {
+			handler := b.resourceHandler(extension, uri, r, arguments)
+			if len(uri.Variables()) > 0 {
 				s.AddResourceTemplate(&sdk.ResourceTemplate{URITemplate: r.URI, Name: r.Name, Description: r.Description, MIMEType: r.MIMEType}, handler)
 				return
 			}

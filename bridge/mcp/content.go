@@ -51,20 +51,17 @@ func (e *emissions) add(r host.Report) {
 // artifactURI is where an artifact is read.
 func artifactURI(id string) string { return "loomext://artifacts/" + id }
 
-// content is an answer as a result has it: the blocks, and then what was emitted.
-func content(a answer) []sdk.Content {
+// outcomeBlocks are an outcome as a result has it.
+func outcomeBlocks(o host.Outcome) []sdk.Content {
 	all := []sdk.Content{}
-	for _, block := range a.outcome.Content {
+	for _, block := range o.Content {
 		all = append(all, &sdk.TextContent{Text: string(block.Body)})
-	}
-	for _, e := range a.emitted {
-		all = append(all, e.content())
 	}
 	return all
 }
 
-// content is an artifact as a block of a result.
-func (e emission) content() sdk.Content {
+// block is an artifact as a block of a result.
+func (e emission) block() sdk.Content {
 	kind, _, _ := strings.Cut(mediaType(e.contentType), "/")
 	switch {
 	case !e.inline:
@@ -109,8 +106,8 @@ func isText(contentType string) bool {
 	return strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml") || strings.HasSuffix(kind, "+yaml")
 }
 
-// structured is what of an outcome is structured content: the one document that it is.
-// Before the stateless revision that had to be an object.
+// structured is what of an outcome is structured content: the one document that it is, unless
+// it nests too deep. Before the stateless revision that had to be an object.
 func structured(o host.Outcome, stateless bool) json.RawMessage {
 	if len(o.Content) != 1 || o.Content[0].Type != host.BlockJSON {
 		return nil
@@ -118,6 +115,9 @@ func structured(o host.Outcome, stateless bool) json.RawMessage {
 	body := o.Content[0].Body
 	if len(body) > maxStructured || !stateless && !bytes.HasPrefix(bytes.TrimSpace(body), []byte("{")) {
 		return nil
+	}
+	if deeper(body, maxDepth) {
+		return nil // it is in the text
 	}
 	return body
 }

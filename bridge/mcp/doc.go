@@ -19,6 +19,10 @@
 //     bridge ends the calls that belong to it, and with the last no satellite is left.
 //   - No satellite waits for a client: what a client is too slow for of progress and
 //     of printed lines is left out.
+//   - What an extension reports and prints while it answers a call goes to the client whose call
+//     it is, and to no other.
+//   - No two extensions answer for one URI, and every question that a client is asked says whose
+//     it is.
 //   - An extension's words are text in an answer and nothing else. Texts of this
 //     package are told from them by "loomext/code" in the _meta of the result.
 //   - Of the artifacts in the home only those of this very session can be read.

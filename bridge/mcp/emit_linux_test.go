@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -229,11 +230,77 @@ func TestAFloodHoldsNothingUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	const flood = 20_000 // lines
+	p.call("do", args("report", "text", "report ", "n", flood))
 	p.fails("do", args("flood", "text", "x", "n", flood), "crashed")
 	if got := p.said("do", args("echo", "text", "after the flood")); got != "after the flood" {
 		t.Errorf("%q", got)
 	}
-	if n := len(lines.list()); n > flood/4 {
-		t.Errorf("%d of %d lines were sent on", n, flood)
+	reports, printed := 0, 0
+	for _, line := range lines.list() {
+		switch {
+		case strings.HasPrefix(line, "report "):
+			reports++
+		case strings.Contains(line, "xxxx"):
+			printed++
+		}
 	}
+	if reports == 0 || printed == 0 || printed > mcp.MaxLines {
+		t.Errorf("of %d reports and %d lines %d and %d were sent on", flood, flood, reports, printed)
+	}
+	if all := lines.list(); !slices.ContainsFunc(all, func(line string) bool {
+		var lost int
+		_, err := fmt.Sscanf(line, "loomext left out %d more lines", &lost)
+		return err == nil && lost >= flood-mcp.MaxLines
+	}) {
+		t.Errorf("nothing is said of the lines that were left out, last %q", all[len(all)-1])
+	}
+}
+
+func TestWhatAnExtensionPrintsInOneClientsCallReachesNoOther(t *testing.T) {
+	revisions(t, func(t *testing.T, revision string) {
+		s := open(t, mcp.Options{Only: []string{"desk"}})
+		var own, others heard[string]
+		connect := func(lines *heard[string]) *peer {
+			p := s.connect(t, revision, sdk.ClientOptions{
+				LoggingMessageHandler: func(_ context.Context, r *sdk.LoggingMessageRequest) { lines.add(fmt.Sprint(r.Params.Data)) },
+			})
+			if revision == handshake {
+				if err := p.SetLoggingLevel(t.Context(), &sdk.SetLoggingLevelParams{Level: "debug"}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return p
+		}
+		one, other := connect(&own), connect(&others)
+		call := func(p *peer, arguments map[string]any) (*sdk.CallToolResult, error) {
+			params := &sdk.CallToolParams{Name: "do", Arguments: arguments}
+			if revision == stateless {
+				params.Meta = sdk.Meta{sdk.MetaKeyLogLevel: "debug"}
+			}
+			return p.CallTool(t.Context(), params)
+		}
+		if _, err := call(one, args("echo")); err != nil { // the satellite is there
+			t.Fatal(err)
+		}
+		var waiting sync.WaitGroup
+		for range 8 { // before, in the queue behind, and after
+			waiting.Go(func() {
+				for range 4 {
+					if _, err := call(other, args("echo")); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		if result, err := call(one, args("flood", "text", "x", "n", 500)); err != nil || !result.IsError {
+			t.Errorf("%s, %v", encoded(t, result), err)
+		}
+		waiting.Wait()
+		if len(own.list()) < 10 {
+			t.Errorf("%q", own.list())
+		}
+		if got := others.list(); len(got) > 0 {
+			t.Errorf("another client was sent %d lines, like %q", len(got), got[0])
+		}
+	})
 }

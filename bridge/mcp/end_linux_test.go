@@ -14,6 +14,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/loomext/loomext/bridge/mcp"
+	"github.com/loomext/loomext/host"
 	"github.com/loomext/loomext/internal/livetest"
 )
 
@@ -86,13 +87,16 @@ func TestTheEndOfServeEndsItsCallsAndNoOthers(t *testing.T) {
 		one.served <- nil // for the cleanup
 	})
 	<-ended
+	if got := other.said("desk__do", args("echo", "text", "free")); got != "free" {
+		t.Errorf("%q", got)
+	}
 	select {
 	case err := <-open:
 		t.Errorf("the call of another client has ended: %v", err)
-	case <-time.After(100 * time.Millisecond): // time for what must not come
+	default:
 	}
-	if got := other.said("desk__do", args("echo", "text", "free")); got != "free" {
-		t.Errorf("%q", got)
+	if st := s.Session().Status()[1]; st.Name != "twin" || st.State != host.StateAnswering {
+		t.Errorf("the call of another client is over: %+v", st)
 	}
 	s.Close()
 	<-open
@@ -105,19 +109,30 @@ func TestTheEndOfServeEndsItsCallsAndNoOthers(t *testing.T) {
 func TestAClientThatReadsNothingDoesNotKeepServeFromEnding(t *testing.T) {
 	s := open(t, mcp.Options{Only: []string{"desk"}})
 	in, commands := io.Pipe()
-	_, out := io.Pipe() // nobody reads it
+	out := stuck{began: make(chan struct{}), end: make(chan struct{})}
 	ctx, cancel := context.WithCancel(t.Context())
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(ctx, &sdk.IOTransport{Reader: in, Writer: out}) }()
 	if _, err := io.WriteString(commands, `{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n"); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(50 * time.Millisecond) // the answer is stuck by now, or will be
+	<-out.began
 	cancel()
 	within(t, answers, "the end of Serve", func() { <-served })
 	_ = commands.Close()
-	_ = out.Close()
+	close(out.end)
 }
+
+// stuck takes nothing in until its end.
+type stuck struct{ began, end chan struct{} }
+
+func (s stuck) Write([]byte) (int, error) {
+	close(s.began)
+	<-s.end
+	return 0, io.ErrClosedPipe
+}
+
+func (stuck) Close() error { return nil }
 
 func TestWhateverAClientSendsIsAnswered(t *testing.T) {
 	s := open(t, mcp.Options{Only: []string{"desk"}})

@@ -10,6 +10,6 @@ func (b *Bridge) Apply() { b.apply(b.records()) }
 
 // Bounds that tests go up to.
 const (
-	MaxInline    = maxInline
-	RefreshEvery = refreshEvery
+	MaxInline = maxInline
+	MaxLines  = maxLines
 )

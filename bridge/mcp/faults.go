@@ -32,7 +32,7 @@ func told(e *host.Error) string {
 	case host.Refused, host.Arguments, host.Unhandled, host.Unrecorded:
 		return e.Reply()
 	case host.Crashed:
-		return fmt.Sprintf("The tool failed: %s crashed: %s\nThe next call starts it again. `loomext logs %s` shows its last words.", e.Extension, e.Msg, e.Extension)
+		return crash(e)
 	case host.Deadline:
 		return fmt.Sprintf("The tool failed: %s did not answer in time: %s\nAsk for less at once, or again.", e.Extension, e.Msg)
 	case host.Cancelled:
@@ -68,7 +68,7 @@ func about(e *host.Error) map[string]any {
 
 // failed is the result of a tool that failed.
 func failed(e *host.Error) *sdk.CallToolResult {
-	return &sdk.CallToolResult{Meta: about(e), Content: []sdk.Content{&sdk.TextContent{Text: told(e)}}, IsError: true}
+	return &sdk.CallToolResult{Meta: about(e), Content: []sdk.Content{&sdk.TextContent{Text: bounded(told(e), maxTold)}}, IsError: true}
 }
 
 // refused is a failure where the protocol has no result for it: of a prompt or of a
@@ -82,13 +82,13 @@ func refused(err error) error {
 	if e.Kind == host.Arguments || e.Kind == host.Unhandled {
 		code = jsonrpc.CodeInvalidParams
 	}
-	return rpcError(code, told(e), about(e))
+	return rpcError(code, bounded(told(e), maxTold), about(e))
 }
 
 // rpcError is an error of JSON-RPC.
 func rpcError(code int64, message string, data any) error {
 	text, err := json.Marshal(data)
-	if err != nil {
+	if err != nil || data == nil {
 		text = nil
 	}
 	return &jsonrpc.Error{Code: code, Message: message, Data: text}

@@ -41,28 +41,30 @@ func CheckToken(token string) error {
 // httpBounds are what one server of HTTP takes on. They are fields for the tests
 // alone.
 type httpBounds struct {
-	sessions int           // sessions that are open at once
-	idle     time.Duration // how long one is kept that nobody uses
-	spare    time.Duration // how long one was not used that gives way to a new one
-	requests int           // requests that are open at once
-	body     int64         // bytes of a request
-	reading  time.Duration // for the body of a request to arrive
-	writing  time.Duration // for a part of an answer to be taken
-	ending   time.Duration // what open calls have, once the server is to end
-	replay   int           // bytes of events that are kept for clients that come back
+	sessions    int           // sessions that are open at once
+	idle        time.Duration // how long one is kept that nobody uses
+	spare       time.Duration // how long one was not used that gives way to a new one
+	requests    int           // requests that are open at once
+	connections int           // connections that are
+	body        int64         // bytes of a request
+	reading     time.Duration // for the body of a request to arrive
+	writing     time.Duration // for a part of an answer to be taken
+	ending      time.Duration // what open calls have, once the server is to end
+	replay      int           // bytes of events that are kept for clients that come back
 }
 
 func usualBounds() httpBounds {
 	return httpBounds{
-		sessions: 64,               // each may have a satellite for every extension
-		idle:     30 * time.Minute, // a person's pause; a client that comes later begins anew
-		spare:    10 * time.Second, // longer than any client is between two requests of one task
-		requests: 256,              // of a few clients with every call and stream they may have
-		body:     5 << 20,          // the largest arguments there are, and what is around them
-		reading:  30 * time.Second,
-		writing:  time.Minute,
-		ending:   1500 * time.Millisecond, // with the end of the satellites well within what a signal leaves
-		replay:   32 << 20,
+		sessions:    64,               // each may have a satellite for every extension
+		idle:        30 * time.Minute, // a person's pause; a client that comes later begins anew
+		spare:       10 * time.Second, // longer than any client is between two requests of one task
+		requests:    256,              // of a few clients with every call and stream they may have
+		connections: connections(descriptors()),
+		body:        5 << 20, // the largest arguments there are, and what is around them
+		reading:     30 * time.Second,
+		writing:     time.Minute,
+		ending:      1500 * time.Millisecond, // with the end of the satellites well within what a signal leaves
+		replay:      32 << 20,
 	}
 }
 
@@ -70,11 +72,11 @@ func usualBounds() httpBounds {
 // clients of the revisions up to 2025-11-25 get a session each, which is a [Bridge]
 // of its own; those of the stateless revision share one.
 type HTTP struct {
-	open    func() (*Bridge, error)
-	logger  *slog.Logger
-	guarded bool
-	digest  [sha256.Size]byte // of the token
-	bounds  httpBounds
+	newBridge func() (*Bridge, error)
+	logger    *slog.Logger
+	guarded   bool
+	digest    [sha256.Size]byte // of the token
+	bounds    httpBounds
 
 	shared    *Bridge
 	stop      func() // closes it, once
@@ -99,9 +101,10 @@ func NewHTTP(h *host.Host, o Options, token string) (*HTTP, error) {
 }
 
 func newHTTP(h *host.Host, o Options, token string, bounds httpBounds) (*HTTP, error) {
+	o.warned = new(warned)
 	s := &HTTP{
-		open:   func() (*Bridge, error) { return New(h, o) },
-		logger: o.Logger, bounds: bounds,
+		newBridge: func() (*Bridge, error) { return New(h, o) },
+		logger:    o.Logger, bounds: bounds,
 		guarded: token != "", digest: sha256.Sum256([]byte(token)),
 		requests: make(chan struct{}, bounds.requests),
 		quiet:    make(chan struct{}),
@@ -111,7 +114,7 @@ func newHTTP(h *host.Host, o Options, token string, bounds httpBounds) (*HTTP, e
 		s.logger = slog.New(slog.DiscardHandler)
 	}
 	var err error
-	if s.shared, err = s.open(); err != nil {
+	if s.shared, err = s.newBridge(); err != nil {
 		return nil, err
 	}
 	s.stop = sync.OnceFunc(s.shared.Close)
@@ -137,13 +140,13 @@ func (s *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w = timed
 	switch {
 	case !ownHost(r):
-		http.Error(w, fmt.Sprintf("Forbidden: the request is for %q, and this is a server of this machine alone", r.Host), http.StatusForbidden)
+		turnAway(w, fmt.Sprintf("Forbidden: the request is for %q, and this is a server of this machine alone", r.Host), http.StatusForbidden)
 		return
 	case !ownOrigin(r):
-		http.Error(w, "Forbidden: a page of another origin may not call this server", http.StatusForbidden)
+		turnAway(w, "Forbidden: a page of another origin may not call this server", http.StatusForbidden)
 		return
 	case r.URL.Path != Endpoint:
-		http.Error(w, "Not Found: the Model Context Protocol is served at "+Endpoint, http.StatusNotFound)
+		turnAway(w, "Not Found: the Model Context Protocol is served at "+Endpoint, http.StatusNotFound)
 		return
 	case !s.authorized(r):
 		s.unauthorized(w, r)
@@ -183,7 +186,14 @@ func (s *HTTP) unauthorized(w http.ResponseWriter, r *http.Request) {
 		text = "Unauthorized: that is not the token of this server; it may have been started anew"
 	}
 	w.Header().Set("WWW-Authenticate", challenge)
-	http.Error(w, text, http.StatusUnauthorized)
+	turnAway(w, text, http.StatusUnauthorized)
+}
+
+// turnAway refuses a request of somebody who has not shown the token. His connection ends with it:
+// there are not many.
+func turnAway(w http.ResponseWriter, text string, status int) {
+	w.Header().Set("Connection", "close")
+	http.Error(w, text, status)
 }
 
 // comeAgain tells a client to come again.

@@ -4,6 +4,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -37,7 +38,7 @@ func TestATokenIsAskedFor(t *testing.T) {
 			}
 		}
 	}
-	if n := w.open(); n != 2 {
+	if n := w.sessions(); n != 2 {
 		t.Errorf("%d sessions are open; the refused began some", n)
 	}
 	free := newWeb(t, "", nil)
@@ -164,6 +165,64 @@ func TestAConnectionOutlivesTheTimeOfAnAnswer(t *testing.T) {
 		}
 		if status, text, _ := w.send("GET", "/", "", nil); status != http.StatusNotFound {
 			t.Errorf("%d %s", status, text)
+		}
+	}
+}
+
+func TestOnlyARequestThatSaysItsRevisionIsServedWithoutASession(t *testing.T) {
+	w := newWeb(t, webToken, nil)
+	for _, version := range []string{"null", "1", `""`, "{}"} {
+		body := `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"` + versionKey + `":` + version + `}}}`
+		for _, header := range []string{"", statelessSince} {
+			headers := map[string]string{}
+			if header != "" {
+				headers[versionHeader], headers["Mcp-Method"] = header, "tools/list"
+			}
+			if status, text, _ := w.send("POST", Endpoint, body, headers); status != http.StatusBadRequest || strings.Contains(text, `"tools"`) {
+				t.Errorf("%s with the header %q: %d %.200s", version, header, status, text)
+			}
+		}
+	}
+}
+
+func TestAnIDThatDoesNotComeBackAsItWasIsRefused(t *testing.T) {
+	w := newWeb(t, webToken, nil)
+	of := map[string]string{sessionHeader: w.begin()}
+	for id, want := range map[string]int{"1.5": http.StatusBadRequest, "9007199254740993": http.StatusBadRequest, "null": http.StatusBadRequest, "1e300": http.StatusBadRequest, "9007199254740992": http.StatusOK, `"a"`: http.StatusOK} {
+		status, text, _ := w.send("POST", Endpoint, `{"jsonrpc":"2.0","id":`+id+`,"method":"ping"}`, of)
+		if status != want || want != http.StatusOK && !strings.Contains(text, "-32600") {
+			t.Errorf("%s: %d %s", id, status, text)
+		}
+	}
+}
+
+func TestASessionThatCannotBeOpenedTellsNoPlaceOfThisMachine(t *testing.T) {
+	w := newWeb(t, webToken, nil)
+	const place = "/home/ada/.loom"
+	w.server.newBridge = func() (*Bridge, error) { return nil, &os.PathError{Op: "open", Path: place, Err: os.ErrPermission} }
+	if status, text, _ := w.send("POST", Endpoint, initialize, nil); status != http.StatusInternalServerError || strings.Contains(text, place) || !strings.Contains(text, "log") {
+		t.Errorf("%d %s", status, text)
+	}
+}
+
+func TestWhoHasNotShownTheTokenKeepsNoConnection(t *testing.T) {
+	w := newWeb(t, webToken, func(b *httpBounds) { b.connections = 1 })
+	var held []net.Conn
+	for range 3 {
+		c, err := net.Dial("tcp", strings.TrimPrefix(w.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		held = append(held, c)
+		if _, err := io.WriteString(c, "POST "+Endpoint+" HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range held { // each has its turn when the one before has ended
+		_ = c.SetReadDeadline(time.Now().Add(5 * time.Second))
+		if text, err := io.ReadAll(c); err != nil || !strings.Contains(string(text), "401") {
+			t.Errorf("%q, %v", text, err)
 		}
 	}
 }

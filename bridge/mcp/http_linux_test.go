@@ -36,7 +36,7 @@ type web struct {
 	transport *http.Transport
 }
 
-func newWeb(t *testing.T, token string, change func(*httpBounds)) *web {
+func newWeb(t *testing.T, token string, change func(*httpBounds), options ...func(*Options)) *web {
 	t.Helper()
 	home, err := WebHome()
 	if err != nil {
@@ -51,7 +51,11 @@ func newWeb(t *testing.T, token string, change func(*httpBounds)) *web {
 	if change != nil {
 		change(&bounds)
 	}
-	server, err := newHTTP(h, Options{Version: "test"}, token, bounds)
+	o := Options{Version: "test"}
+	for _, set := range options {
+		set(&o)
+	}
+	server, err := newHTTP(h, o, token, bounds)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,8 +129,8 @@ func (w *web) connected(revision string) *sdk.ClientSession {
 
 func (w *web) client() *http.Client { return &http.Client{Transport: w.transport} }
 
-// open is how many sessions the server has.
-func (w *web) open() int { return len(w.server.all()) }
+// sessions is how many the server has.
+func (w *web) sessions() int { return len(w.server.all()) }
 
 // send sends one request with the headers that the protocol wants and those given; an empty one is
 // left out.
@@ -200,14 +204,14 @@ func TestBothRevisionsAreServedAtOneEndpoint(t *testing.T) {
 			t.Errorf("%s: %#v", revision, result.Content[0])
 		}
 	}
-	if n := w.open(); n != 2 {
+	if n := w.sessions(); n != 2 {
 		t.Errorf("%d sessions are open, want one for each client of a revision that has them", n)
 	}
 	client := w.connected("2025-11-25")
 	if err := client.Close(); err != nil {
 		t.Error(err)
 	}
-	livetest.Eventually(t, "the end of the session that its client ended", func() bool { return w.open() == 2 })
+	livetest.Eventually(t, "the end of the session that its client ended", func() bool { return w.sessions() == 2 })
 }
 
 // webError is the error of an answer.
@@ -276,7 +280,7 @@ func TestTheStatelessSideAnswersInItsOwnErrors(t *testing.T) {
 			t.Errorf("%s: %d %s", method, status, text)
 		}
 	}
-	if n := w.open(); n != 0 {
+	if n := w.sessions(); n != 0 {
 		t.Errorf("%d sessions were begun", n)
 	}
 }

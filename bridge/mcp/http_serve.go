@@ -38,7 +38,7 @@ func (s *HTTP) Serve(ctx context.Context, l net.Listener) error {
 		ErrorLog:          slog.NewLogLogger(s.logger.Handler(), slog.LevelDebug), // of clients' mistakes
 	}
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(l) }()
+	go func() { served <- server.Serve(limited(l, s.bounds.connections)) }()
 	var err error
 	select {
 	case err = <-served:

@@ -22,8 +22,9 @@ type httpSession struct {
 
 	// Of the server's lock:
 	ended bool
-	open  int       // requests and streams
-	since time.Time // when the last of them ended
+	open  map[string]bool // ids of calls
+	uses  int             // requests and streams that are open
+	since time.Time       // when the last of them ended
 	timer *time.Timer
 }
 
@@ -33,13 +34,13 @@ func (s *HTTP) serveFirst(w http.ResponseWriter, r *http.Request) {
 		comeAgain(w, fmt.Sprintf("%d sessions are open and in use, and more are not taken; end one", s.bounds.sessions))
 		return
 	}
-	bridge, err := s.open()
+	bridge, err := s.newBridge()
 	if err != nil {
 		s.mu.Lock()
 		s.opening--
 		s.mu.Unlock()
 		s.logger.Error("a session could not be opened", "error", err)
-		http.Error(w, "Internal Server Error: the session could not be opened: "+err.Error(), http.StatusInternalServerError)
+		http.Error(w, "Internal Server Error: the session could not be opened; the log of the server has more", http.StatusInternalServerError)
 		return
 	}
 	one := &httpSession{stop: sync.OnceFunc(bridge.Close)}
@@ -67,7 +68,7 @@ func (s *HTTP) reserve() bool {
 	var oldest *httpSession
 	if len(s.sessions)+s.opening >= s.bounds.sessions {
 		for _, one := range s.sessions {
-			if one.open == 0 && (oldest == nil || one.since.Before(oldest.since)) {
+			if one.uses == 0 && (oldest == nil || one.since.Before(oldest.since)) {
 				oldest = one
 			}
 		}
@@ -90,7 +91,7 @@ func (s *HTTP) begun(one *httpSession, session *sdk.ServerSession) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.opening--
-	one.session, one.open = session, 1
+	one.session, one.uses = session, 1
 	one.timer = time.AfterFunc(s.bounds.idle, func() { s.expire(one) })
 	one.timer.Stop()
 	s.sessions[session.ID()] = one
@@ -122,7 +123,7 @@ func (s *HTTP) release(one *httpSession) bool {
 
 // idle is the end of a request of a session. Of the server's lock.
 func (s *HTTP) idle(one *httpSession) {
-	if one.open--; one.open == 0 && !one.ended {
+	if one.uses--; one.uses == 0 && !one.ended {
 		one.since = time.Now()
 		one.timer.Reset(s.bounds.idle)
 	}
@@ -130,14 +131,20 @@ func (s *HTTP) idle(one *httpSession) {
 
 // serveSession serves a request of a session. Of one that is not there the handler
 // says so.
-func (s *HTTP) serveSession(w http.ResponseWriter, r *http.Request, id string) {
+func (s *HTTP) serveSession(w http.ResponseWriter, r *http.Request, id, call string) {
 	s.mu.Lock()
 	one := s.sessions[id]
-	if one != nil {
-		one.open++
+	again := one != nil && call != "" && one.open[call]
+	if one != nil && !again {
+		one.uses++
 		one.timer.Stop()
+		one.begin(call)
 	}
 	s.mu.Unlock()
+	if again {
+		refuse(w, sameID)
+		return
+	}
 	if one == nil {
 		http.Error(w, "Not Found: there is no such session; it has ended, and initialize begins another", http.StatusNotFound)
 		return
@@ -145,18 +152,51 @@ func (s *HTTP) serveSession(w http.ResponseWriter, r *http.Request, id string) {
 	defer func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		delete(one.open, call)
 		s.idle(one)
 	}()
-	if r.Method == http.MethodDelete {
+	if r.Method == http.MethodDelete && s.takes(r) {
 		one.stop() // the end of a session waits for its calls, and this ends them
 	}
 	s.stateful.ServeHTTP(w, r)
 }
 
+// begin notes a call. Of the server's lock.
+func (one *httpSession) begin(call string) {
+	if call == "" {
+		return
+	}
+	if one.open == nil {
+		one.open = map[string]bool{}
+	}
+	one.open[call] = true
+}
+
+// takes reports whether the SDK takes a request with these headers, whatever it is to do: the
+// end of a session that it refuses is none. It judges that before it judges the method, so it
+// is asked with one that it has nothing for.
+func (s *HTTP) takes(r *http.Request) bool {
+	asked := r.Clone(r.Context())
+	asked.Method, asked.Body = http.MethodOptions, http.NoBody
+	answer := statusAlone{header: http.Header{}}
+	s.stateful.ServeHTTP(&answer, asked)
+	return answer.status == http.StatusMethodNotAllowed
+}
+
+// statusAlone is an answer of which nothing but the status is kept.
+type statusAlone struct {
+	header http.Header
+	status int
+}
+
+func (a *statusAlone) Header() http.Header         { return a.header }
+func (a *statusAlone) Write(p []byte) (int, error) { return len(p), nil }
+func (a *statusAlone) WriteHeader(status int)      { a.status = status }
+
 // expire ends a session that nobody used for long.
 func (s *HTTP) expire(one *httpSession) {
 	s.mu.Lock()
-	used := one.open > 0
+	used := one.uses > 0
 	if !used {
 		delete(s.sessions, one.session.ID())
 	}

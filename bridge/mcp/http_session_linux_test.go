@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -20,7 +21,7 @@ func TestASessionHasABeginningAndAnEnd(t *testing.T) {
 			t.Errorf("%q: %d %s", body, status, text)
 		}
 	}
-	livetest.Eventually(t, "no session of a request that begins none", func() bool { return w.open() == 0 })
+	livetest.Eventually(t, "no session of a request that begins none", func() bool { return w.sessions() == 0 })
 
 	id := w.begin()
 	of := map[string]string{sessionHeader: id, versionHeader: "2025-11-25"}
@@ -38,7 +39,7 @@ func TestASessionHasABeginningAndAnEnd(t *testing.T) {
 			t.Errorf("%s after the end: %d %s", method, status, text)
 		}
 	}
-	livetest.Eventually(t, "the end", func() bool { return w.open() == 0 })
+	livetest.Eventually(t, "the end", func() bool { return w.sessions() == 0 })
 }
 
 func TestSessionsAreBounded(t *testing.T) {
@@ -74,8 +75,36 @@ func TestASessionEndsThatNobodyUses(t *testing.T) {
 	w := newWeb(t, webToken, func(b *httpBounds) { b.idle = 100 * time.Millisecond })
 	listening := w.connected("2025-11-25") // has a stream open, which is a use
 	w.begin()
-	livetest.Eventually(t, "the end of the session without a use", func() bool { return w.open() == 1 })
+	livetest.Eventually(t, "the end of the session without a use", func() bool { return w.sessions() == 1 })
 	if err := listening.Ping(t.Context(), nil); err != nil {
 		t.Errorf("the session in use: %v", err)
+	}
+}
+
+func TestARefusedEndOfASessionEndsNothing(t *testing.T) {
+	w := newWeb(t, webToken, nil)
+	id := w.begin()
+	if status, text, _ := w.send("DELETE", Endpoint, "", map[string]string{sessionHeader: id, versionHeader: "2023-01-01"}); status != http.StatusBadRequest {
+		t.Fatalf("DELETE with a revision that is none: %d %s", status, text)
+	}
+	const call = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"desk__do","arguments":{"op":"echo","text":"still here"}}}`
+	of := map[string]string{sessionHeader: id, versionHeader: "2025-11-25"}
+	if status, text, _ := w.send("POST", Endpoint, call, of); status != http.StatusOK || !strings.Contains(text, "still here") || strings.Contains(text, `"isError":true`) {
+		t.Errorf("a call after it: %d %s", status, text)
+	}
+	if status, text, _ := w.send("DELETE", Endpoint, "", of); status != http.StatusNoContent {
+		t.Errorf("DELETE: %d %s", status, text)
+	}
+	livetest.Eventually(t, "the end", func() bool { return w.sessions() == 0 })
+}
+
+func TestWhatIsLeftOutIsToldOnceAndNotByEverySession(t *testing.T) {
+	var log written
+	w := newWeb(t, webToken, nil, func(o *Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+	for range 3 {
+		w.begin()
+	}
+	if n := strings.Count(log.String(), "uri=desk://today"); n != 2 { // of each of the two extensions
+		t.Errorf("told %d times, by %d sessions and the shared one:\n%s", n, w.sessions(), &log)
 	}
 }

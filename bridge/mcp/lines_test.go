@@ -44,6 +44,13 @@ func TestALineThatIsNoMessageEndsNothing(t *testing.T) {
 		{"a batch", "[" + ping + "]", "-32600"},
 		{"too long", `"` + strings.Repeat("x", maxLine) + `"`, "-32600"},
 		{"nothing", "  \t\r", ""},
+		{"two on one line", ping + ping, "-32700"},
+		{"an id of null", `{"jsonrpc":"2.0","id":null,"method":"ping"}`, "-32600"},
+		{"an id that is a fraction", `{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, "-32600"},
+		{"an id that no double has", `{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}`, "-32600"},
+		{"an id beyond all", `{"jsonrpc":"2.0","id":1e300,"method":"ping"}`, "-32600"},
+		{"an id that is an object", `{"jsonrpc":"2.0","id":{},"method":"ping"}`, "-32600"},
+		{"an error for a line of ours", `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no"}}`, ""},
 	} {
 		out := &written{}
 		c, err := (&Lines{In: strings.NewReader(tt.line + "\n" + ping), Out: out}).Connect(t.Context())

@@ -134,23 +134,21 @@ func names(records []install.Record) []string {
 // bytes: it stands before its model all the time.
 const maxInstructions = 2 << 10
 
+// maxSnippet is how much of that one tool has, in bytes: a sentence.
+const maxSnippet = 200
+
 // instructions name the extensions and what they say of their tools, as far as there is
-// room.
+// room. What is said is told from what loomext says by the name of who says it.
 func instructions(records []install.Record, chosen choice) string {
 	var extensions, snippets []string
 	for _, r := range records {
-		any := false
-		for _, t := range r.Tools {
-			if !chosen.serves(r.Name, t.Name) {
-				continue
-			}
-			any = true
-			if t.PromptSnippet != "" && !r.MCP.Binds(t.Name) {
-				snippets = append(snippets, t.PromptSnippet)
-			}
-		}
-		if any {
+		if slices.ContainsFunc(r.Tools, func(t install.RecordTool) bool { return chosen.serves(r.Name, t.Name) }) {
 			extensions = append(extensions, r.Name)
+		}
+	}
+	for _, t := range toolsOf(records, chosen) {
+		if t.tool.PromptSnippet != "" {
+			snippets = append(snippets, snippet(t))
 		}
 	}
 	if len(extensions) == 0 {
@@ -161,6 +159,15 @@ func instructions(records []install.Record, chosen choice) string {
 		text += " Their tools, in their own words: " + within(snippets, "; ", maxInstructions-len(text)) + "."
 	}
 	return text
+}
+
+// snippet is what an extension says of a tool, in one line, under the name that the tool is called by.
+func snippet(t *tool) string {
+	said := strings.Join(strings.Fields(t.tool.PromptSnippet), " ")
+	if after, named := strings.CutPrefix(said, t.tool.Name+":"); named {
+		said = strings.TrimSpace(after)
+	}
+	return t.extension + ": " + t.served + ": " + bounded(said, maxSnippet)
 }
 
 // within joins as many texts as there is room for, and says where more follow.

@@ -82,3 +82,17 @@ func TestInstructionsAreBounded(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
+
+func TestInstructionsSayWhoseWordsTheyAre(t *testing.T) {
+	one, two := recorded("units", "convert"), recorded("money", "convert", "rates")
+	one.Tools[0].PromptSnippet = "convert: turns\nunits " + strings.Repeat("on and ", 200)
+	text := instructions([]install.Record{two, one}, choice{})
+	for _, piece := range []string{"units: units__convert: turns units on", "money: money__convert: does it", "money: rates: does it", "more)"} {
+		if !strings.Contains(text, piece) {
+			t.Errorf("%q has no %q", text, piece)
+		}
+	}
+	if strings.Contains(text, "\n") || len(text) > maxSnippet+500 {
+		t.Errorf("%q", text)
+	}
+}

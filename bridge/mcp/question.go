@@ -21,8 +21,9 @@ type question struct {
 	form      *manifest.Schema // of a person's answer
 }
 
-// newQuestion translates what an extension asks. An error is the extension's to hear.
-func newQuestion(r host.AskRequest) (question, error) {
+// newQuestion translates what an extension asks, and says which one it is: a client speaks of
+// this server alone. An error is the extension's to hear.
+func newQuestion(extension string, r host.AskRequest) (question, error) {
 	q := question{key: r.Key, kind: r.Kind}
 	switch r.Kind {
 	case host.AskUser:
@@ -38,7 +39,7 @@ func newQuestion(r host.AskRequest) (question, error) {
 			return q, fmt.Errorf("the form of %q cannot be put to a client: %w", r.Key, err)
 		}
 		q.form = form
-		q.put = &sdk.ElicitParams{Mode: "form", Message: asked.Message, RequestedSchema: asked.Schema}
+		q.put = &sdk.ElicitParams{Mode: "form", Message: extension + " asks: " + asked.Message, RequestedSchema: asked.Schema}
 	case host.AskModel:
 		var asked struct {
 			Messages []struct {
@@ -51,7 +52,7 @@ func newQuestion(r host.AskRequest) (question, error) {
 		if err := json.Unmarshal(r.Params, &asked); err != nil {
 			return q, err
 		}
-		put := &sdk.CreateMessageWithToolsParams{SystemPrompt: asked.System, MaxTokens: asked.MaxTokens, Messages: []*sdk.SamplingMessageV2{}}
+		put := &sdk.CreateMessageWithToolsParams{SystemPrompt: strings.TrimSpace("The extension " + extension + " asks.\n" + asked.System), MaxTokens: asked.MaxTokens, Messages: []*sdk.SamplingMessageV2{}}
 		for _, m := range asked.Messages {
 			put.Messages = append(put.Messages, &sdk.SamplingMessageV2{Role: m.Role, Content: []sdk.Content{&sdk.TextContent{Text: m.Text}}})
 		}

@@ -73,10 +73,13 @@ func newRounds(c call, stop context.CancelFunc) (*rounds, error) {
 	return r, nil
 }
 
+// end is nothing here: what is asked goes with the answer.
+func (*rounds) end() {}
+
 func (r *rounds) ask(_ context.Context, requests []host.AskRequest) ([]json.RawMessage, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	questions, err := questionsOf(requests, r.call.client.can())
+	questions, err := questionsOf(r.call.extension, requests, r.call.client.can())
 	if m, ok := err.(missing); ok {
 		r.missing[m.capability] = true
 	}
@@ -84,7 +87,7 @@ func (r *rounds) ask(_ context.Context, requests []host.AskRequest) ([]json.RawM
 		return nil, err
 	}
 	answers := make([]json.RawMessage, len(questions))
-	open := false
+	unanswered := false
 	for i, q := range questions {
 		name := askedOf(requests[i])
 		if answers[i], err = r.answerTo(name, q); err != nil {
@@ -95,12 +98,12 @@ func (r *rounds) ask(_ context.Context, requests []host.AskRequest) ([]json.RawM
 		if answers[i] != nil {
 			continue
 		}
-		open = true
+		unanswered = true
 		if _, taken := r.pending[q.key]; !taken { // else it is asked in the next round
 			r.pending[q.key] = pendingQuestion{name, q.put}
 		}
 	}
-	if open {
+	if unanswered {
 		r.stop()
 		return nil, errAsked
 	}
@@ -127,8 +130,8 @@ func (r *rounds) answerTo(name asked, q question) (json.RawMessage, error) {
 	return answer, nil
 }
 
-// open is called once the tool has ended.
-func (r *rounds) open(failure error) (sdk.InputRequestMap, string, error) {
+// toAsk is called once the tool has ended.
+func (r *rounds) toAsk(failure error) (sdk.InputRequestMap, string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.fault != nil {

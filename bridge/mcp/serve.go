@@ -5,8 +5,6 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"runtime/debug"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -44,31 +42,6 @@ func (b *Bridge) serverOptions(records []install.Record) *sdk.ServerOptions {
 	}
 }
 
-// guard goes around every request of a client.
-func (b *Bridge) guard(next sdk.MethodHandler) sdk.MethodHandler {
-	return func(ctx context.Context, method string, req sdk.Request) (result sdk.Result, err error) {
-		defer func() {
-			if r := recover(); r != nil {
-				b.logger.Error("a fault of loomext's own in answer to a request", "method", method, "fault", fmt.Sprint(r), "stack", string(debug.Stack()))
-				result, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "a fault of loomext's own; its log has more"}
-			}
-		}()
-		// The handshake never speaks the stateless revision, and the SDK goes by what was
-		// asked for.
-		if p, ok := req.GetParams().(*sdk.InitializeParams); ok && p != nil && p.ProtocolVersion >= statelessSince {
-			p.ProtocolVersion = lastWithHandshake
-		}
-		result, err = next(ctx, method, req)
-		if list, ok := result.(*sdk.ListToolsResult); ok && err == nil && list != nil {
-			result = b.listed(list)
-		}
-		return result, err
-	}
-}
-
-// lastWithHandshake is the last revision whose clients begin with initialize.
-const lastWithHandshake = "2025-11-25"
-
 func (b *Bridge) toolHandler(extension, tool string) sdk.ToolHandler {
 	return func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		c := call{
@@ -82,15 +55,11 @@ func (b *Bridge) toolHandler(extension, tool string) sdk.ToolHandler {
 		if err != nil {
 			return nil, err
 		}
-		if a.asks != nil {
-			return &sdk.CallToolResult{InputRequests: a.asks, RequestState: a.state}, nil
+		if a.asks != nil { // no content, but its field: clients take null for a fault
+			return &sdk.CallToolResult{Content: []sdk.Content{}, InputRequests: a.asks, RequestState: a.state}, nil
 		}
 		b.keep(extension, a.emitted)
-		result := &sdk.CallToolResult{Content: content(a)}
-		if document := structured(a.outcome, c.client.stateless); document != nil {
-			result.StructuredContent = document
-		}
-		return result, nil
+		return resultOf(c, a), nil
 	}
 }
 
@@ -104,11 +73,15 @@ func (b *Bridge) promptHandler(extension, tool, description string, arguments []
 			return nil, refused(err)
 		}
 		if a.asks != nil {
-			return &sdk.GetPromptResult{InputRequests: a.asks, RequestState: a.state}, nil
+			return &sdk.GetPromptResult{Messages: []*sdk.PromptMessage{}, InputRequests: a.asks, RequestState: a.state}, nil
 		}
 		b.keep(extension, a.emitted)
+		size, sent, _ := oversize(a)
+		if err := fitting("The prompt", size, sent); err != nil {
+			return nil, err
+		}
 		result := &sdk.GetPromptResult{Description: description, Messages: []*sdk.PromptMessage{}}
-		for _, block := range content(a) {
+		for _, block := range append(outcomeBlocks(a.outcome), emittedBlocks(a.emitted, sent)...) {
 			result.Messages = append(result.Messages, &sdk.PromptMessage{Role: "user", Content: block})
 		}
 		return result, nil
@@ -135,9 +108,9 @@ func argumentsOf(texts map[string]string, arguments []manifest.Argument) json.Ra
 	return args
 }
 
-func (b *Bridge) resourceHandler(extension string, r install.RecordResource, arguments []manifest.Argument) sdk.ResourceHandler {
+func (b *Bridge) resourceHandler(extension string, uri manifest.ResourceURI, r install.RecordResource, arguments []manifest.Argument) sdk.ResourceHandler {
 	return func(ctx context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
-		values, ok := manifest.TemplateValues(r.URI, req.Params.URI)
+		values, ok := uri.Values(req.Params.URI)
 		if !ok {
 			return nil, sdk.ResourceNotFoundError(req.Params.URI)
 		}
@@ -149,7 +122,7 @@ func (b *Bridge) resourceHandler(extension string, r install.RecordResource, arg
 			return nil, refused(err)
 		}
 		if a.asks != nil {
-			return &sdk.ReadResourceResult{InputRequests: a.asks, RequestState: a.state}, nil
+			return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{}, InputRequests: a.asks, RequestState: a.state}, nil
 		}
 		return b.read(req.Params.URI, r.MIMEType, a)
 	}
@@ -175,12 +148,19 @@ func (b *Bridge) read(uri, mimeType string, a answer) (*sdk.ReadResourceResult, 
 	for _, e := range a.emitted {
 		data := e.data
 		if !e.inline {
+			if e.size > maxResult {
+				return nil, tooLargeArtifact(e.id, e.size)
+			}
 			var err error
-			if data, err = b.artifacts.data(b, e.id); err != nil {
+			if data, err = b.artifact(e.id); err != nil {
 				return nil, rpcError(jsonrpc.CodeInternalError, "what the extension emitted is not there any more", nil)
 			}
 		}
 		result.Contents = append(result.Contents, contentsOf(uri, e.contentType, data))
+	}
+	size, sent := sizesOf(result.Contents)
+	if err := fitting("The resource", size, sent); err != nil {
+		return nil, err
 	}
 	return result, nil
 }

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -47,15 +48,16 @@ var sealer = sync.OnceValue(func() cipher.AEAD {
 	return aead
 })
 
-// binding is what a state belongs to: one method, one tool and the same arguments, however
-// they are written.
+// binding is what a state belongs to: one method, one tool of one installation, and the same
+// arguments, however they are written. What a person answered to one program is no answer to another
+// that has its name.
 func binding(c call) string {
 	args, err := jcs.Transform(c.args)
 	if err != nil {
 		args = c.args
 	}
 	digest := sha256.Sum256(args)
-	return fmt.Sprintf("%s\x00%s\x00%s\x00%x", c.method, c.extension, c.tool, digest)
+	return fmt.Sprintf("%s\x00%s\x00%s\x00%s\x00%x", c.method, c.extension, c.generation, c.tool, digest)
 }
 
 func seal(s state, bind string) (string, error) {
@@ -67,20 +69,23 @@ func seal(s state, bind string) (string, error) {
 	if len(text) > maxState {
 		return "", fmt.Errorf("the answers so far have more than %d KiB together", maxState>>10)
 	}
-	return base64.RawURLEncoding.EncodeToString(sealer().Seal(nil, nil, text, []byte(bind))), nil
+	return stateEncoding.EncodeToString(sealer().Seal(nil, nil, text, []byte(bind))), nil
 }
 
+// stateEncoding has one text for a state, and no other.
+var stateEncoding = base64.RawURLEncoding.Strict()
+
 var (
-	errState   = errors.New("requestState is none that this server gave for this request; send the request again without it")
+	errState   = errors.New("requestState is none that this server gave for this request and what is installed now; send the request again without it")
 	errExpired = errors.New("requestState has expired; send the request again without it")
 )
 
 func unseal(text, bind string) (state, error) {
 	var s state
-	if len(text) > 2*maxState { // with what base 64 and the seal add
+	if len(text) > 2*maxState || strings.ContainsAny(text, "\r\n") { // with what base 64 and the seal add; the decoder skips ends of lines
 		return s, errState
 	}
-	sealed, err := base64.RawURLEncoding.DecodeString(text)
+	sealed, err := stateEncoding.DecodeString(text)
 	if err != nil {
 		return s, errState
 	}

@@ -2,12 +2,13 @@ package mcp
 
 import (
 	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -27,50 +28,68 @@ const (
 // has closed its side does not wait for its end.
 const listening = "subscriptions/listen"
 
-// The errors of JSON-RPC for a line that is no message.
-const (
-	noJSON    = `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the line is no JSON; send one message a line"}}` + "\n"
-	noMessage = `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"the line is no message of JSON-RPC 2.0"}}` + "\n"
-	tooLong   = `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"the line is longer than a message may be"}}` + "\n"
-	someBatch = `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"batches are not served; send one message a line"}}` + "\n"
-)
-
 // Lines is the transport of a client that started this program: one message a line.
 // A line that is no message is answered with an error and ends nothing, and what
 // the client has asked for is answered though it has closed its side.
+//
+// What a client may have open, and what is read ahead of it, is bounded. Beyond that no line is
+// taken until an answer is. What cancels a call and what answers a question of ours
+// overtakes calls that wait.
 type Lines struct {
 	// In is what the client writes. The transport ends with it; where a Read can wait
-	// for long, it has to end when the connection is to.
+	// for long, it has to end when the connection is to. Where it has a method HungUp, that
+	// says whether the client has closed its side though not all of it is read.
 	In io.Reader
 	// Out is what the client reads, and nothing else may write there.
 	Out io.Writer
+	// Logger is told of answers that could not be sent as they were. Nil logs nothing.
+	Logger *slog.Logger
+
+	connection *lines
+	stall      time.Duration // in place of [stallTime], for the tests alone
 }
 
 // Connect begins to read. It is called once.
 func (t *Lines) Connect(context.Context) (sdk.Connection, error) {
 	c := &lines{
-		out: t.Out, received: make(chan jsonrpc.Message), ended: make(chan struct{}), closed: make(chan struct{}),
-		open: map[jsonrpc.ID]struct{}{}, none: make(chan struct{}),
+		out: t.Out, logger: t.Logger, stall: t.stall,
+		received: make(chan jsonrpc.Message), ended: make(chan struct{}), over: make(chan struct{}), closed: make(chan struct{}),
 	}
+	if in, ok := t.In.(interface{ HungUp() bool }); ok {
+		c.hungUp = in.HungUp
+	}
+	if c.logger == nil {
+		c.logger = slog.New(slog.DiscardHandler)
+	}
+	if c.stall == 0 {
+		c.stall = stallTime
+	}
+	c.queue = newQueue()
+	t.connection = c
 	go c.read(bufio.NewReaderSize(t.In, 64<<10))
+	go c.deliver()
+	go c.refuse()
+	go c.part()
 	return c, nil
 }
 
 // lines is the connection of [Lines].
 type lines struct {
+	logger  *slog.Logger
+	stall   time.Duration
 	writing sync.Mutex
 	out     io.Writer
+	since   atomic.Pointer[time.Time] // when the line began that is being written; nil where none is
 
+	queue    *queue
 	received chan jsonrpc.Message
-	ended    chan struct{} // when the client has closed its side
-	err      error         // why, once it has
+	hungUp   func() bool   // whether the client has closed its side, before that is read; nil where that cannot be known
+	left     bool          // it had, and reads nothing
+	ended    chan struct{} // closed when nothing more is read
+	err      error         // why, once it is
+	over     chan struct{} // closed when what was read is answered after that, or had its time
 	closing  sync.Once
 	closed   chan struct{}
-
-	mu     sync.Mutex
-	open   map[jsonrpc.ID]struct{} // calls that are not answered
-	parted bool                    // nothing more is received
-	none   chan struct{}           // closed when nothing is, and no call is open
 }
 
 func (c *lines) SessionID() string { return "" }
@@ -84,42 +103,90 @@ func (c *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
 		return nil, ctx.Err()
 	case <-c.closed:
 		return nil, io.EOF
-	case <-c.ended:
+	case <-c.over:
+		return nil, c.err
 	}
-	c.part()
-	timer := time.NewTimer(parting)
-	defer timer.Stop()
-	select {
-	case <-c.none:
-	case <-timer.C:
-	case <-c.closed:
-	}
-	return nil, c.err
 }
 
-// Write sends a message.
+// Write sends a message. An answer that cannot be written as JSON is one all the same:
+// an error, for whoever waits for it.
 func (c *lines) Write(_ context.Context, message jsonrpc.Message) error {
+	response, answers := message.(*jsonrpc.Response)
+	if answers {
+		message = coded(response)
+	}
 	data, err := jsonrpc.EncodeMessage(message)
+	if err != nil && answers {
+		c.logger.Error("an answer cannot be written as JSON", "id", response.ID.Raw(), "error", err)
+		data, err = jsonrpc.EncodeMessage(&jsonrpc.Response{ID: response.ID, Error: unwritable()})
+	}
 	if err != nil {
 		return err
 	}
-	err = c.put(append(data, '\n'))
-	if response, ok := message.(*jsonrpc.Response); ok {
-		c.answered(response.ID)
+	if answers {
+		defer c.queue.answer(response.ID, len(data))()
 	}
-	return err
+	return c.put(append(data, '\n'))
+}
+
+// unwritable is the answer in place of one that is no JSON.
+func unwritable() error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the answer cannot be written as JSON; the log of loomext has more"}
+}
+
+// early is how the SDK refuses what comes before a session is there, without a code.
+const early = "is invalid during session initialization"
+
+// coded is an answer whose error has a code of JSON-RPC: the SDK has some without.
+func coded(response *jsonrpc.Response) *jsonrpc.Response {
+	var e *jsonrpc.Error
+	if response.Error == nil || errors.As(response.Error, &e) {
+		return response
+	}
+	e = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: response.Error.Error()}
+	if strings.Contains(e.Message, early) {
+		e = &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "there is no session yet; send initialize first"}
+	}
+	return &jsonrpc.Response{ID: response.ID, Error: e}
 }
 
 func (c *lines) put(line []byte) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
+	now := time.Now()
+	c.since.Store(&now)
 	_, err := c.out.Write(line)
+	c.since.Store(nil)
 	return err
+}
+
+// stuck reports whether a line is being written that the client has not taken for that long.
+func (c *lines) stuck(long time.Duration) bool {
+	since := c.since.Load()
+	return since != nil && time.Since(*since) >= long
+}
+
+// lasted is closed when the client has closed its side and what it asked for is answered, or has
+// had its time. It never is for another transport.
+func lasted(t sdk.Transport) <-chan struct{} {
+	if t, ok := t.(*Lines); ok {
+		return t.connection.over
+	}
+	return nil
+}
+
+// unread reports whether the client of a transport reads nothing any more.
+func unread(t sdk.Transport) bool {
+	l, ok := t.(*Lines)
+	return ok && l.connection.stuck(closeWithin)
 }
 
 // Close ends the connection. What was given as In and Out is its owner's.
 func (c *lines) Close() error {
-	c.closing.Do(func() { close(c.closed) })
+	c.closing.Do(func() {
+		close(c.closed)
+		c.queue.close()
+	})
 	return nil
 }
 
@@ -130,14 +197,8 @@ func (c *lines) read(in *bufio.Reader) {
 	for {
 		line, err := readLine(in)
 		if len(line) > 0 {
-			message, refusal := parseLine(line)
-			if refusal != "" {
-				if err := c.put([]byte(refusal)); err != nil {
-					c.err = err
-					return
-				}
-			} else if !c.deliver(message) {
-				c.err = io.EOF
+			if failed := c.take(line); failed != nil {
+				c.err = failed
 				return
 			}
 		}
@@ -148,75 +209,83 @@ func (c *lines) read(in *bufio.Reader) {
 	}
 }
 
-// deliver hands a message to the reader of the connection.
-func (c *lines) deliver(message jsonrpc.Message) bool {
-	if request, ok := message.(*jsonrpc.Request); ok && request.IsCall() && request.Method != listening {
-		c.mu.Lock()
-		c.open[request.ID] = struct{}{}
-		c.mu.Unlock()
+// errStalled is why a connection ends whose client asks for more and reads no answers.
+var errStalled = errors.New("the client sends requests and does not read their answers")
+
+// take queues what a line is: a message, or a refusal of it.
+func (c *lines) take(line []byte) error {
+	for !c.queue.hasRoom() {
+		switch {
+		case c.queue.awaitRoom(lookTime):
+		case c.queue.isClosed():
+			return io.EOF
+		case c.hungUp != nil && c.stuck(parting) && c.hungUp():
+			c.left = true // what is still in the pipe is nobody's
+			return io.EOF
+		case c.stuck(c.stall):
+			return errStalled
+		}
 	}
-	select {
-	case c.received <- message:
-		return true
-	case <-c.closed:
-		return false
+	message, refusal := parseLine(line)
+	switch {
+	case refusal != "":
+		c.queue.refuse(refusal)
+	case message != nil:
+		c.queue.add(message, len(line))
+	}
+	return nil
+}
+
+// deliver hands messages to the reader of the connection, one after the other.
+func (c *lines) deliver() {
+	for {
+		message, ok := c.queue.next()
+		if !ok {
+			return
+		}
+		select {
+		case c.received <- message:
+		case <-c.over:
+			return
+		case <-c.closed:
+			return
+		}
 	}
 }
 
-func (c *lines) answered(id jsonrpc.ID) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if _, ok := c.open[id]; !ok {
+// refuse answers the lines that are no messages.
+func (c *lines) refuse() {
+	for {
+		line, ok := c.queue.nextRefusal()
+		if !ok {
+			return
+		}
+		if c.put([]byte(line)) != nil {
+			c.logger.Debug("a refusal was not sent: the client is gone")
+		}
+		c.queue.refused(line)
+	}
+}
+
+// part waits for the end of the input, and then until everything is answered.
+func (c *lines) part() {
+	select {
+	case <-c.ended:
+	case <-c.closed:
 		return
 	}
-	if delete(c.open, id); c.parted && len(c.open) == 0 {
-		close(c.none)
+	most := parting
+	if c.left {
+		most = 0 // it had that time
 	}
-}
-
-// part notes that nothing more is received.
-func (c *lines) part() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.parted && len(c.open) == 0 {
-		close(c.none)
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	select {
+	case <-c.queue.settle():
+	case <-timer.C:
+	case <-c.closed:
+		return
 	}
-	c.parted = true
-}
-
-// readLine reads a line without its end, and of one that is too long nothing but
-// that it was. An error comes with what there was before it.
-func readLine(in *bufio.Reader) (line []byte, err error) {
-	long := false
-	for {
-		part, err := in.ReadSlice('\n')
-		if long = long || len(line)+len(part) > maxLine; long {
-			line = append(line[:0], '\n') // no message, and not empty
-		} else {
-			line = append(line, part...)
-		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			if !long {
-				line = bytes.TrimSpace(line)
-			}
-			return line, err
-		}
-	}
-}
-
-// parseLine is the message of a line, or what it is answered with.
-func parseLine(line []byte) (jsonrpc.Message, string) {
-	if line[0] == '\n' {
-		return nil, tooLong
-	}
-	message, err := jsonrpc.DecodeMessage(line)
-	switch {
-	case err == nil:
-		return message, ""
-	case !json.Valid(line):
-		return nil, noJSON
-	case line[0] == '[':
-		return nil, someBatch
-	}
-	return nil, noMessage
+	close(c.over)
+	c.queue.close()
 }

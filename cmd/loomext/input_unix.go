@@ -61,6 +61,13 @@ func (i *input) Read(p []byte) (int, error) {
 	}
 }
 
+// HungUp reports whether whoever writes has closed his side, though there may be more to read.
+func (i *input) HungUp() bool {
+	fds := []unix.PollFd{{Fd: int32(i.f.Fd()), Events: unix.POLLIN}}
+	n, err := unix.Poll(fds, 0)
+	return err == nil && n > 0 && fds[0].Revents&unix.POLLHUP != 0
+}
+
 // openInput opens a file to read. A named pipe does not block it until somebody writes.
 func openInput(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)

@@ -47,6 +47,13 @@ func questions(ctx ext.Ctx, r request) (ext.Outcome, error) {
 	case "askanew": // something else each time
 		reply, err := ask.User(ctx, ask.Question{Key: "name", Message: fmt.Sprint("Run ", runs()), Schema: form("name", "string")})
 		return ext.Text(string(reply.Content)), err
+	case "askmany": // at once, and answers without waiting
+		for i := range 8 {
+			go func() {
+				_, _ = ask.User(ctx, ask.Question{Key: "name", Message: fmt.Sprint(i), Schema: form("name", "string")})
+			}()
+		}
+		return ext.Text("answered"), nil
 	case "asknested":
 		_, err := ask.User(ctx, ask.Question{Key: "name", Message: "Who?", Schema: []byte(`{"type":"object","properties":{"a":{"type":"object","properties":{}}}}`)})
 		return ext.Outcome{}, err

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/loomext/loomext/prelude/cap/fs"
 	"github.com/loomext/loomext/prelude/cap/kv"
 	"github.com/loomext/loomext/prelude/cap/report"
 	"github.com/loomext/loomext/prelude/ext"
@@ -62,6 +63,8 @@ var Run = ext.Typed(func(ctx ext.Ctx, r request) (ext.Outcome, error) {
 		return ext.Text(strings.Repeat("0123456789", r.N/10)), nil
 	case "emit":
 		return ext.Text("emitted"), emit(ctx, r.Key, r.Text, strings.Repeat("x", r.N))
+	case "write":
+		return ext.Text("written"), fs.Write(ctx, r.Key, r.Text)
 	case "next":
 		return next(ctx, r.Key)
 	}
