@@ -2,7 +2,9 @@
 #   build     bin/loomext
 #   demo      build, install examples/units into .demo, call it, verify it
 #   test      every test; the last line counts those that were skipped, with reasons above it
-#   race      the rooms where much happens at once, with the race detector; it needs a C compiler
+#   race      the rooms where much happens at once, with the race detector; it needs a C compiler.
+#             bridge/mcp and install are left out: with the detector they take minutes, most of it in builds, and what
+#             runs at once in them are sessions, which host has
 #   conformance  the official suite and the Inspector of the Model Context Protocol against loomext mcp;
 #             installs both, and the Node that they need, from the npm registry into .conformance
 #   lint      gofmt, go vet, staticcheck
@@ -32,7 +34,7 @@ test:
 	for dir in examples/*/; do (cd $$dir && $(GO) test ./...) || exit 1; done
 
 race:
-	CGO_ENABLED=1 $(GO) test -race -timeout 10m ./egress ./broker/... ./host/... ./hookbus ./satellite
+	CGO_ENABLED=1 $(GO) test -race -timeout 10m ./egress ./broker/... ./host/... ./hookbus ./record ./replay ./satellite
 
 conformance:
 	LOOMEXT_TEST_CONFORMANCE=$(PROGRAMS) $(GO) test -count 1 -v -timeout 10m ./bridge/mcp/conformance

@@ -153,7 +153,7 @@ func replayOf(installed *install.Installed, path string) op {
 		}
 		defer r.Close()
 		against := func(string) (*install.Installed, error) { return installed, nil }
-		summary, err := replay.New(replay.Options{Against: against}).Run(ctx, r, func(replay.Result) {})
+		summary, err := replay.New(replay.Options{Against: against}).Run(ctx, r, func(replay.Result) error { return nil })
 		if err == nil && summary != (replay.Summary{Same: replayCalls}) {
 			err = fmt.Errorf("a replay of its own record: %+v", summary)
 		}

@@ -174,6 +174,17 @@ never had a run that counts is *void*.
   its connection, and both speak HTTP/2, as the server offers it. What it takes as a tool calls it with ` + "`net.Fetch`" + ` stands beside it,
   measured as the capability calls are: on one core another process that has slept comes between. So does what net/http takes
   with no more than frames of the same lengths echoed by another process before each request, which no broker can be below.
+- **Call of an MCP client**: a client of the SDK calls over standard streams, and the text comes back as it went: from ` + "`loomext mcp --warm`" + `, whose
+  satellite is jailed, and from the server of the SDK among the peers, which has the tool in its own process. What it is on one core stands beside it.
+- **List of tools**: ` + "`loomext mcp`" + ` from before its start to the answer to ` + "`tools/list`" + `, in a home with 50 extensions against one with one of them. No satellite
+  is started.
+- **Files**: a tool that reads a file of the workspace with ` + "`fs.read`" + `, measured as the capability calls are, against a tool that gets as many bytes from its scratch and
+  ` + "`os.ReadFile`" + ` of the file by the host. The paths of 40 and of 4 components are read by ` + "`broker.Invocation.Serve`" + `, with no satellite.
+- **Commands**: ` + "`proc.Runner.Run`" + ` of ` + "`/bin/true`" + `, from the request to the result, against bubblewrap with the binds and an environment as a command has them.
+- **Record**: the call of a tool that stores 1 KiB once, in two sessions of one process on one core, of which one has a record. Its lines are written as they are
+  in any session: what waits goes out when it has come to 64 KiB, or after 100 ms.
+- **Replay**: ` + "`replay.Player.Run`" + ` over a record of a thousand such calls, from opening the file to the summary, the start of the satellite among it, against the start of a satellite
+  and the same calls by package satellite, whose effects are answered with what is at hand.
 - **Gate**: ` + "`hookbus.Bus.ToolCall`" + ` over a session of five extensions, two of which have a hook for ` + "`tool_call`" + ` that allows, against
   ` + "`host.Session.Fire`" + ` of the same document at the two by turns, all on one core: of two satellites each finds caches that
   the other has filled, whoever asks.

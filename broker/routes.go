@@ -2,6 +2,8 @@ package broker
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/loomext/loomext/internal/wire"
 )
@@ -16,6 +18,13 @@ type route struct {
 // Prompt says of a capability, by its wire name, that serving it waits for nothing that takes its time. Whoever reads a
 // satellite may serve it without handing it on.
 func Prompt(capability string) bool { return routes[capability].prompt }
+
+// Effects are the wire names of all effects, sorted.
+func Effects() []string { return slices.Sorted(maps.Keys(routes)) }
+
+// Requires is the capability that a manifest requests for an effect, by its wire name. It is empty for what every extension
+// may, and for what is none.
+func Requires(effect string) string { return routes[effect].capability }
 
 // routes are all capabilities, by wire name. One without serve is known and not served here.
 var routes = map[string]route{

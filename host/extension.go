@@ -23,9 +23,13 @@ import (
 
 const (
 	// MaxRestarts is how often a satellite is started again in a session after it ended
-	// through its own fault. An extension that dies every time costs a start and a
+	// through its own fault, where that is not forgiven. An extension that dies every time costs a start and a
 	// failed call each time, and three are enough to tell an accident from a habit.
 	MaxRestarts = 3
+	// StrikeTime is how long a satellite has to run without ending through its own fault for one such end to be forgiven. A
+	// session may live as long as a server: an extension that fails four times in an hour is broken, and one that fails
+	// four times in a month is not.
+	StrikeTime = time.Hour
 	// HookTimeout is what a hook has to answer an event. A manifest gives hooks no time
 	// of their own, and an agent stands still while a gate answers.
 	HookTimeout = 20 * time.Second
@@ -46,7 +50,6 @@ type extension struct {
 	lent       bool           // loaded by the caller, who sees to it alone
 	record     install.Record // empty where it was refused at once
 
-	loading sync.Once
 	loaded  chan struct{} // closed when the next three are set
 	program *program      // nil where it was refused
 	scope   *broker.Scope
@@ -66,10 +69,12 @@ type extension struct {
 	waiting   int
 	starts    int // launched satellites
 	strikes   int
+	struck    time.Time // since when one of them is being forgiven
 	out       bool
 	reason    string
 	refusal   error
-	released  bool // nothing is to be held for it any more
+	released  bool     // nothing is to be held for it any more
+	loading   *attempt // the last; nil before the first
 }
 
 // tool finds one of its tools. It is for after the load.

@@ -25,8 +25,8 @@
 //   - Every invocation ends within its time and the satellite's grace, whatever the
 //     extension does.
 //   - A satellite that ended is started again by the next call, at most
-//     [MaxRestarts] times where the extension is to blame. Then the extension is
-//     out, and says why.
+//     [MaxRestarts] times where the extension is to blame and [StrikeTime] has not made
+//     good for it. Then the extension is out, and says why.
 //   - What answers is one generation of an extension, with its own record, grant, scratch
 //     and strikes. [Session.Refresh] puts another in its place and changes none.
 //   - After [Session.Close] nothing of the session is left: no process, no
@@ -41,6 +41,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/loomext/loomext/broker"
 	"github.com/loomext/loomext/broker/artifact"
@@ -75,6 +76,7 @@ type Host struct {
 	broker  *broker.Broker
 	storage *artifact.Store
 	watcher *watcher
+	now     func() time.Time // by which strikes are forgiven
 
 	mu       sync.Mutex
 	closed   bool
@@ -90,7 +92,7 @@ var ErrClosed = errors.New("closed")
 // writes nothing.
 func New(o Options) (*Host, error) {
 	h := &Host{
-		home: o.Home, jail: o.Jail, logger: o.Logger,
+		home: o.Home, jail: o.Jail, logger: o.Logger, now: time.Now,
 		programs: map[string]*program{}, logs: map[string]*satlog.Log{}, sessions: map[*Session]struct{}{},
 	}
 	var err error

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/loomext/loomext/host"
 	"github.com/loomext/loomext/install"
 	"github.com/loomext/loomext/internal/livetest"
@@ -133,6 +135,37 @@ func TestALazySessionHoldsNothingUntilItsFirstUse(t *testing.T) {
 	if _, err := os.Stat(used); err != nil {
 		t.Errorf("a generation that is used was not held: %v", err)
 	}
+}
+
+// A machine that has no descriptor left says nothing of an extension: when it has, the next call loads.
+func TestALoadThatFailsThroughTheMachineIsNoVerdict(t *testing.T) {
+	s := lazily(t, home)
+	var was unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &was); err != nil {
+		t.Fatal(err)
+	}
+	none := was
+	none.Cur = 0
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &none); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.Call(t.Context(), do(t, "echo"))
+	_, again := s.Call(t.Context(), do(t, "echo"))
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &was); err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range []error{err, again} {
+		if e := fails(t, err, host.Gone, "cannot be loaded now"); !errors.Is(e, unix.EMFILE) {
+			t.Errorf("%v", e)
+		}
+	}
+	if st := status(t, s, "probe"); st.State != host.StateUnstarted {
+		t.Errorf("%+v", st)
+	}
+	livetest.Eventually(t, "it is loaded", func() bool {
+		_, err := s.Call(t.Context(), do(t, "echo"))
+		return err == nil
+	})
 }
 
 func TestFirstCallsOfALazySessionAtOnce(t *testing.T) {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"log/slog"
 	"path/filepath"
+	"slices"
+	"syscall"
 	"time"
 
 	"github.com/loomext/loomext/broker"
@@ -139,21 +141,40 @@ func (x *extension) refuse(refusal error) {
 	x.session.host.logger.Log(x.session.ctx, level, "extension refused", "extension", x.name, "session", x.session.id, "error", refusal)
 }
 
+// loadPause is how long after a load that failed through the machine the next begins at the earliest: callers that come again
+// and again are answered from the last, and the disk is not.
+const loadPause = 100 * time.Millisecond
+
+// attempt is one load of an extension.
+type attempt struct {
+	over   chan struct{} // closed when it has ended
+	failed error         // it says nothing of the extension, and the next may succeed; set before over is closed
+	again  time.Time     // not before
+}
+
 // load waits until the extension has been loaded or refused, and begins with that where
 // nobody has. A load belongs to no caller: one that gives up leaves it to the next. It is
-// waited for so long at most where that is not zero.
+// waited for so long at most where that is not zero. One that fails through no fault of the
+// extension's fails the calls that wait for it, and a later one loads again.
 func (x *extension) load(ctx context.Context, target string, wait time.Duration) error {
 	select {
 	case <-x.loaded:
 		return x.moved(target)
 	default:
 	}
-	x.loading.Do(func() { x.session.spawn(x.loadCurrent) })
+	a := x.attempt()
 	over, stop := timer(wait)
 	defer stop()
 	select {
 	case <-x.loaded:
 	case <-x.retired:
+	case <-a.over:
+		switch {
+		case a.failed != nil:
+			return x.gone(target, "it cannot be loaded now: "+a.failed.Error(), a.failed)
+		case x.session.ctx.Err() != nil:
+			return x.gone(target, "the session was closed", ErrClosed)
+		}
 	case <-over:
 		return x.busy(target, "it was being loaded for "+wait.String())
 	case <-ctx.Done():
@@ -164,10 +185,44 @@ func (x *extension) load(ctx context.Context, target string, wait time.Duration)
 	return x.moved(target)
 }
 
+// attempt is the load that is under way or has ended, and another where the last one may be followed by one.
+func (x *extension) attempt() *attempt {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if a := x.loading; a != nil {
+		select {
+		case <-a.over:
+			if a.failed == nil || time.Now().Before(a.again) {
+				return a
+			}
+		default:
+			return a
+		}
+	}
+	a := &attempt{over: make(chan struct{})}
+	x.loading = a
+	x.session.spawn(func() {
+		defer close(a.over)
+		x.loadCurrent(a)
+	})
+	return a
+}
+
+// passing reports whether a load failed through the machine, and not through what is installed: for want of descriptors or
+// memory, through a disk that does not answer, or one that this process may not read.
+func passing(err error) bool {
+	if errors.Is(err, install.ErrNotInstalled) {
+		return false
+	}
+	return slices.ContainsFunc([]error{
+		syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.ENOSPC, syscall.EIO, syscall.EACCES, syscall.EPERM, syscall.ELOOP, syscall.EAGAIN, syscall.EINTR,
+	}, func(fault error) bool { return errors.Is(err, fault) })
+}
+
 // loadCurrent loads the generation that is current. Where that is another than the one that the
 // session knows, the other takes its place: neither its schemas nor what it was granted
 // need be the same.
-func (x *extension) loadCurrent() {
+func (x *extension) loadCurrent(a *attempt) {
 	s := x.session
 	p, err := s.host.load(s.ctx, x.name)
 	switch {
@@ -175,6 +230,9 @@ func (x *extension) loadCurrent() {
 		if p != nil {
 			s.host.release(p)
 		}
+	case err != nil && passing(err):
+		a.failed, a.again = err, time.Now().Add(loadPause)
+		s.host.logger.Warn("load failed", "extension", x.name, "session", s.id, "error", err)
 	case err != nil || filepath.Base(p.Dir) == x.generation:
 		x.settle(p, err)
 	default:

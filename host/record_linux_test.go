@@ -396,20 +396,37 @@ func TestAReinstallIsInTheRecord(t *testing.T) {
 	}
 }
 
-// What no extension may write is the record of what it does, wherever it lies.
-func TestNoExtensionWritesTheRecord(t *testing.T) {
-	workspace := t.TempDir()
+// No extension may read what others were asked and answered: a session whose record would lie among its files is not opened.
+func TestNoSessionHasItsRecordInItsWorkspace(t *testing.T) {
+	workspace, outside := t.TempDir(), t.TempDir()
 	below := filepath.Join(workspace, "logs")
+	link := func(to, at string) string {
+		if err := os.Symlink(to, at); err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
 	if err := os.Mkdir(below, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(below, "audit.jsonl")
-	s := open(t, newHost(t, host.Options{}), host.SessionOptions{Workspace: workspace, Record: recorder(t, path)})
-	said(t, s, do(t, "echo"))
-	for _, name := range []string{"logs/audit.jsonl", "logs/audit.jsonl.blobs/00/x", "logs/AUDIT.jsonl"} {
-		_, err := s.Call(t.Context(), do(t, "write", "key", name, "text", "nothing happened"))
-		fails(t, err, host.Refused, "protected")
+	bodies := filepath.Join(outside, "bodies.jsonl")
+	link(below, bodies+record.BlobsSuffix)
+	for what, path := range map[string]string{
+		"in it":                           filepath.Join(workspace, "audit.jsonl"),
+		"below it":                        filepath.Join(below, "audit.jsonl"),
+		"by a link to the directory":      filepath.Join(link(below, filepath.Join(outside, "dir")), "linked.jsonl"),
+		"by a link to the file":           link(filepath.Join(workspace, "made.jsonl"), filepath.Join(outside, "file.jsonl")),
+		"by a link in it that leads out":  link(filepath.Join(outside, "target.jsonl"), filepath.Join(workspace, "out.jsonl")),
+		"with its bodies by a link in it": bodies,
+	} {
+		for _, dir := range []string{workspace, link(workspace, filepath.Join(outside, "workspace of "+what))} {
+			if _, err := newHost(t, host.Options{}).Open(t.Context(), host.SessionOptions{Workspace: dir, Record: recorder(t, path)}); !errors.Is(err, host.ErrRecordInWorkspace) {
+				t.Errorf("a record %s: %v", what, err)
+			}
+		}
 	}
+	path := filepath.Join(outside, "audit.jsonl")
+	s := open(t, newHost(t, host.Options{}), host.SessionOptions{Workspace: workspace, Record: recorder(t, path)})
 	said(t, s, do(t, "write", "key", "logs/other.jsonl", "text", "mine"))
 	s.Close()
 	recordOf(t, path)

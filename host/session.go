@@ -35,13 +35,14 @@ type SessionOptions struct {
 	Ahead bool
 	// Lazy opens on the records of the installed extensions alone: a record is held against
 	// its digest, and all else is checked when an extension is first used. What fails
-	// then puts the extension out, as an opening would.
+	// then puts the extension out, as an opening would, unless it fails through the machine
+	// alone: then the next call tries again.
 	Lazy bool
 	// Workspace is the directory whose files the extensions work on, as far as each was
 	// granted it. Empty is none: what they ask of files and commands is denied.
 	Workspace string
-	// Record, if not nil, takes every invocation and every effect of the session. It stays the
-	// caller's, to be closed after the session. An invocation that cannot be recorded is
+	// Record, if not nil, takes every invocation and every effect of the session. One that lies in
+	// the workspace is refused as [ErrRecordInWorkspace]. It stays the caller's, to be closed after the session. An invocation that cannot be recorded is
 	// not made, and fails with kind [Unrecorded].
 	Record *record.Writer
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -116,6 +117,38 @@ func TestSessionStartComesFirstAndTellsOfRestarts(t *testing.T) {
 	if got := said(t, s, twin); got != "still" {
 		t.Errorf("%q", got)
 	}
+}
+
+// A session may live for months: what failed long ago does not count for ever.
+func TestStrikesAreForgivenWithTime(t *testing.T) {
+	var later atomic.Int64
+	h := newHost(t, host.Options{})
+	h.SetClock(func() time.Time { return time.Unix(0, later.Load()) })
+	s := open(t, h, host.SessionOptions{Extensions: []string{"probe"}})
+	die := func(after time.Duration, strikes int) {
+		t.Helper()
+		later.Add(int64(after))
+		_, err := s.Call(t.Context(), do(t, "die", "text", "on purpose"))
+		fails(t, err, host.Crashed, "on purpose")
+		if st := status(t, s, "probe"); st.Strikes != strikes || (st.State == host.StateOut) != (strikes > host.MaxRestarts) {
+			t.Errorf("%+v, want %d strikes", st, strikes)
+		}
+	}
+	for range host.MaxRestarts + 2 {
+		die(host.StrikeTime, 1)
+	}
+	die(host.StrikeTime-1, 2)
+	die(0, 3)
+	later.Add(int64(2*host.StrikeTime - 1)) // one is forgiven, and another nearly
+	if st := status(t, s, "probe"); st.Strikes != 2 {
+		t.Errorf("%d strikes", st.Strikes)
+	}
+	die(1, 2)
+	die(0, 3)
+	die(0, 4)
+	later.Add(int64(24 * host.StrikeTime))
+	_, err := s.Call(t.Context(), do(t, "echo"))
+	fails(t, err, host.Gone, "not started again")
 }
 
 func TestADeathBetweenCallsIsNotedAndTheNextCallStartsAnother(t *testing.T) {

@@ -2,6 +2,7 @@ package host
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/loomext/loomext/jail"
 	"github.com/loomext/loomext/satellite"
@@ -35,7 +36,7 @@ type Status struct {
 	// Err is why it could not be loaded.
 	Err error
 	// Restarts is how many satellites came after the first, and Strikes how many ended
-	// through their own fault.
+	// through their own fault and are not forgiven: see [StrikeTime].
 	Restarts, Strikes int
 	// Waiting is how many callers are in the queue.
 	Waiting int
@@ -47,6 +48,7 @@ type Status struct {
 func (x *extension) status() Status {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	x.forgive()
 	s := Status{Name: x.name, State: StateUnstarted, Reason: x.reason, Err: x.refusal, Restarts: max(x.starts-1, 0), Strikes: x.strikes, Waiting: x.waiting, Jail: x.jail}
 	if x.refusal == nil {
 		s.Version = x.record.Version
@@ -67,6 +69,16 @@ func (x *extension) status() Status {
 	return s
 }
 
+// forgive takes back a strike for each StrikeTime that went by without one. An extension that is out stays out. The lock is held.
+func (x *extension) forgive() {
+	if x.out || x.strikes == 0 {
+		return
+	}
+	good := int(x.session.host.now().Sub(x.struck) / StrikeTime)
+	x.strikes = max(x.strikes-good, 0)
+	x.struck = x.struck.Add(time.Duration(good) * StrikeTime)
+}
+
 // ended notes the end of a satellite, once. Whose fault it was decides whether it
 // is a strike; the last strike is the end of the extension.
 func (x *extension) ended(sat *satellite.Satellite, why string, strike bool) {
@@ -80,11 +92,12 @@ func (x *extension) ended(sat *satellite.Satellite, why string, strike bool) {
 	}
 	x.satellite, x.reason = nil, why
 	if strike {
-		x.strikes++
+		x.forgive()
+		x.strikes, x.struck = x.strikes+1, x.session.host.now()
 	}
 	if x.strikes > MaxRestarts {
 		x.out = true
-		x.reason = fmt.Sprintf("its satellite ended %d times in this session, and is not started again; the last time: %s", x.strikes, why)
+		x.reason = fmt.Sprintf("its satellite ended %d times through its own fault, and is not started again in this session; the last time: %s", x.strikes, why)
 	}
 	strikes, out := x.strikes, x.out
 	x.mu.Unlock()

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/loomext/loomext/broker"
@@ -22,54 +21,34 @@ type workroom struct {
 	protected []string // that neither writes
 }
 
-// openWorkroom opens the workspace of a session. Where the session's record lies in it, no
-// extension writes that.
+// ErrRecordInWorkspace is the error of an opening whose record lies in the workspace: an extension that may read files
+// would read there what all of them were asked and answered.
+var ErrRecordInWorkspace = errors.New("the record lies in the workspace, where extensions could read it; name a file outside")
+
+// openWorkroom opens the workspace of a session.
 func (h *Host) openWorkroom(dir string, r *record.Writer) (*workroom, error) {
 	if dir == "" {
 		return nil, nil
 	}
 	protected := slices.Clone(h.config.Workspace.Protected)
-	if own := below(dir, h.home); own != "" {
-		protected = append(protected, own)
-	}
-	if r != nil {
-		if own := below(dir, r.Path()); own != "" {
-			protected = append(protected, own, own+record.BlobsSuffix)
-		}
-	}
-	files, err := workspace.Open(dir, workspace.Options{Protected: protected})
+	files, err := workspace.Open(dir, workspace.Options{Protected: protected, Home: h.home})
 	if err != nil {
 		return nil, fmt.Errorf("host: the workspace %s: %w", dir, err)
 	}
-	held, err := os.Open(dir)
+	held, err := files.Dir()
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("host: the workspace: %w", err), files.Close())
+		return nil, errors.Join(fmt.Errorf("host: the workspace %s: %w", dir, err), files.Close())
 	}
-	return &workroom{files: files, dir: held, protected: append(workspace.Protected(), protected...)}, nil
-}
-
-// below is the path of a place from a directory that it lies in, with slashes, or empty where it lies elsewhere. Links on
-// the way to either are followed.
-func below(dir, place string) string {
-	from, err := filepath.EvalSymlinks(dir)
+	work := &workroom{files: files, dir: held, protected: append(workspace.Protected(), protected...)}
+	info, err := held.Stat()
+	if err == nil && r != nil && record.LiesIn(r.Path(), info) {
+		err = ErrRecordInWorkspace
+	}
 	if err != nil {
-		return ""
+		work.close()
+		return nil, fmt.Errorf("host: %s: %w", dir, err)
 	}
-	to, err := filepath.EvalSymlinks(place)
-	if err != nil {
-		return "" // it is not there
-	}
-	if from, err = filepath.Abs(from); err != nil {
-		return ""
-	}
-	if to, err = filepath.Abs(to); err != nil {
-		return ""
-	}
-	path, err := filepath.Rel(from, to)
-	if err != nil || path == "." || !filepath.IsLocal(path) {
-		return ""
-	}
-	return filepath.ToSlash(path)
+	return work, nil
 }
 
 func (w *workroom) close() {

@@ -76,16 +76,16 @@ func isRecord(head []byte) bool { return bytes.HasPrefix(head, []byte(`{"t":"`+l
 func Read(path string) (*Reader, error) {
 	file, err := open(path)
 	if err != nil {
-		return nil, &Error{Path: path, Err: err}
+		return nil, &Error{Path: path, Err: unreadable(err)}
 	}
 	r := &Reader{path: path, file: file, in: bufio.NewReaderSize(file, 64<<10), blobs: blobsOf(path), sessions: map[string]*readSession{}}
 	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
 		_ = file.Close()
-		return nil, &Error{Path: path, Err: errors.New("it is no regular file")}
+		return nil, &Error{Path: path, Err: errors.New("it is no regular file; name a file that --record wrote")}
 	}
 	if head, _ := r.in.Peek(len(lineSession) + 16); len(head) > 0 && !isRecord(head) {
 		_ = file.Close()
-		return nil, &Error{Path: path, Line: 1, Err: errors.New("it is no record; a record is what --record wrote")}
+		return nil, &Error{Path: path, Line: 1, Err: errors.New("it is no record; name a file that --record wrote")}
 	}
 	return r, nil
 }
@@ -166,7 +166,7 @@ func (r *Reader) read() ([]byte, error) {
 			r.cut = len(text) > 0
 			return nil, io.EOF
 		case err != bufio.ErrBufferFull:
-			return nil, &Error{Path: r.path, Line: r.line + 1, Err: err}
+			return nil, &Error{Path: r.path, Line: r.line + 1, Err: bare(err)}
 		case len(text) > maxLine:
 			return nil, &Error{Path: r.path, Line: r.line + 1, Err: fmt.Errorf("the line is longer than %d MiB; it is no record", maxLine>>20)}
 		}

@@ -10,16 +10,6 @@ import (
 // Format is the version of the record that this loomext writes, and the only one it reads.
 const Format = 1
 
-// The types of a line.
-const (
-	lineSession   = "session"
-	lineExtension = "extension"
-	lineCall      = "call"
-	lineEffect    = "effect"
-	lineAnswer    = "answer"
-	lineEnd       = "end"
-)
-
 // Extension is an extension as it was when an invocation of it was recorded.
 type Extension struct {
 	Name           string   `json:"name"`

@@ -562,3 +562,59 @@ func TestALongRecordIsReadInLittleMemory(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// While the body of one is kept, which takes the time of a disk, the others are not held up; its own end waits for it.
+func TestALongBodyHoldsNobodyUp(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	w := must[*Writer](t)(Open(path))
+	keep, kept, release := w.keep, make(chan struct{}), make(chan struct{})
+	w.keep = func(body []byte) (string, error) {
+		close(kept)
+		<-release
+		return keep(body)
+	}
+	s := must[*Session](t)(w.Session("s1", "v1"))
+	slow, quick := must[*Call](t)(s.Begin(units, toolCall(`{}`))), must[*Call](t)(s.Begin(units, toolCall(`{}`)))
+	var all sync.WaitGroup
+	all.Go(func() { kvGet(slow, strings.Repeat("k", 2*InlineMax)) })
+	<-kept
+	kvGet(quick, "k")
+	kvGet(slow, "k")
+	if err := errors.Join(slow.Reach(), quick.End(Answer{OK: true})); err != nil {
+		t.Error(err)
+	}
+	all.Go(func() {
+		if err := slow.End(Answer{OK: true}); err != nil {
+			t.Error(err)
+		}
+	})
+	close(release)
+	all.Wait()
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+	got, r := entries(t, path)
+	if len(got) != 2 || got[0].Call != 2 || len(got[0].Effects) != 1 || len(got[1].Effects) != 2 || r.Damaged() > 0 {
+		t.Errorf("%d entries, damage %v", len(got), r.Damage())
+	}
+}
+
+func TestWhatCannotBeOpenedIsNamedOnceWithWhatToDo(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "nodir", "x")
+	_, open := Open(path)
+	_, read := Read(path)
+	_, directory := Open(dir)
+	for want, err := range map[string]error{
+		"record: " + path + ": its directory is not there: no such file or directory; make it, or name a file elsewhere": open,
+		"record: " + path + ": it is not there: no such file or directory; name a file that --record wrote":              read,
+		"record: " + dir + ": is a directory; name another file":                                                         directory,
+	} {
+		if err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	if !errors.Is(open, os.ErrNotExist) || !errors.Is(read, os.ErrNotExist) {
+		t.Error("the causes are lost")
+	}
+}

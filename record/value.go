@@ -164,8 +164,7 @@ func appendText[T string | []byte](dst []byte, text T) []byte {
 	for i := 0; i < len(text); {
 		c := text[i]
 		if plain[c] {
-			for i++; i < len(text) && plain[text[i]]; i++ {
-			}
+			i = pastPlain(text, i+1)
 			continue
 		}
 		if c < utf8.RuneSelf {
@@ -185,6 +184,23 @@ func appendText[T string | []byte](dst []byte, text T) []byte {
 	}
 	dst = append(dst, text[from:]...)
 	return append(dst, '"')
+}
+
+// pastPlain is where the plain bytes from i on end. Most texts are plain to their end, so that it looks at eight at once.
+func pastPlain[T string | []byte](text T, i int) int {
+	const ones, high = 0x0101010101010101, 0x8080808080808080
+	for ; i+8 <= len(text); i += 8 {
+		x := uint64(text[i]) | uint64(text[i+1])<<8 | uint64(text[i+2])<<16 | uint64(text[i+3])<<24 |
+			uint64(text[i+4])<<32 | uint64(text[i+5])<<40 | uint64(text[i+6])<<48 | uint64(text[i+7])<<56
+		// A byte that is below what is taken from it borrows, which sets its highest bit.
+		if (x|(x-' '*ones)|(x^'"'*ones-ones)|(x^'\\'*ones-ones)|(x^0x7f*ones-ones))&high != 0 {
+			break
+		}
+	}
+	for i < len(text) && plain[text[i]] {
+		i++
+	}
+	return i
 }
 
 // plain are the bytes that stand for themselves in a JSON string and are shown as they are.

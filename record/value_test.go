@@ -178,3 +178,18 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// Texts are looked at in groups of bytes; each byte is told apart wherever in a group it stands.
+func TestEachByteIsWrittenAsItIsAlone(t *testing.T) {
+	for c := range 256 {
+		want := appendText(nil, string([]byte{byte(c)}))
+		want = want[1 : len(want)-1]
+		for at := range 20 {
+			text := strings.Repeat("a", at) + string([]byte{byte(c)}) + strings.Repeat("~", 19-at)
+			got := appendText(nil, text)
+			if want := `"` + text[:at] + string(want) + text[at+1:] + `"`; string(got) != want {
+				t.Fatalf("byte %#x at %d: %s, want %s", c, at, got, want)
+			}
+		}
+	}
+}

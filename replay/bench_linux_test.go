@@ -47,7 +47,7 @@ func BenchmarkReplay(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		summary, err := replay.New(replay.Options{Against: func(string) (*install.Installed, error) { return installed, nil }}).Run(b.Context(), r, func(replay.Result) {})
+		summary, err := replay.New(replay.Options{Against: func(string) (*install.Installed, error) { return installed, nil }}).Run(b.Context(), r, func(replay.Result) error { return nil })
 		if err != nil || summary.Same != 1001 {
 			b.Fatalf("%+v %v", summary, err)
 		}

@@ -3,7 +3,7 @@
 //
 //	r, err := record.Read("audit.jsonl")
 //	p := replay.New(replay.Options{Against: func(name string) (*install.Installed, error) {…}})
-//	summary, err := p.Run(ctx, r, func(result replay.Result) {…})
+//	summary, err := p.Run(ctx, r, func(result replay.Result) error {…})
 //
 // Every effect is answered from the record, and none is performed: a replay reaches no network,
 // writes no file, runs no command and asks nobody. An effect is matched by its capability and its

@@ -195,7 +195,10 @@ func play(t *testing.T, ctx context.Context, path string, o replay.Options) ([]r
 		o.Against = from(t, home)
 	}
 	var results []replay.Result
-	summary, err := replay.New(o).Run(ctx, r, func(result replay.Result) { results = append(results, result) })
+	summary, err := replay.New(o).Run(ctx, r, func(result replay.Result) error {
+		results = append(results, result)
+		return nil
+	})
 	if n := children(t); n > 0 {
 		t.Errorf("%d processes are left", n)
 	}

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/binary"
@@ -33,13 +34,16 @@ type EffectDiff struct {
 // unanswered is what an effect is told that the record does not have.
 var unanswered = wire.Fault{Code: wire.CodeUnavailable, Msg: "the record has no answer to this effect, and a replay performs none"}
 
+// few is how many effects are looked through one by one. Most invocations have no more, and need no index then.
+const few = 16
+
 // deck are the effects that the record has for one invocation.
 type deck struct {
-	mu       sync.Mutex
-	recorded map[string][]*recorded // by capability and arguments, in the order in which they began
-	all      []*recorded
-	held     bool // there is one whose context ended first
-	fresh    []fresh
+	mu    sync.Mutex
+	all   []recorded             // in the order in which they began
+	index map[string][]*recorded // by capability and arguments, in that order; nil where there are few
+	held  bool                   // there is one whose context ended first
+	fresh []fresh
 }
 
 type recorded struct {
@@ -56,27 +60,37 @@ type fresh struct {
 
 // deal reads the effects of an entry.
 func deal(entry *record.Entry) (*deck, error) {
-	d := &deck{recorded: map[string][]*recorded{}}
-	effects := slices.Clone(entry.Effects)
-	slices.SortStableFunc(effects, func(a, b record.Effect) int { return cmp.Compare(a.Began, b.Began) })
-	for _, e := range effects {
+	d := &deck{all: make([]recorded, len(entry.Effects))}
+	effects := entry.Effects
+	if !slices.IsSortedFunc(effects, byBegin) {
+		effects = slices.Clone(effects)
+		slices.SortStableFunc(effects, byBegin)
+	}
+	for i, e := range effects {
 		args, err := e.Args.Wire()
 		if err != nil {
 			return nil, err
 		}
-		r := &recorded{cap: e.Cap, args: args, result: wire.Result{OK: e.OK, Fault: e.Fault}}
+		r := &d.all[i]
+		*r = recorded{cap: e.Cap, args: args, result: wire.Result{OK: e.OK, Fault: e.Fault}}
 		if e.OK {
 			if r.result.Value, err = e.Value.Wire(); err != nil {
 				return nil, err
 			}
 		}
 		d.held = d.held || outlasted(r.result.Fault)
-		key := keyOf(e.Cap, args)
-		d.recorded[key] = append(d.recorded[key], r)
-		d.all = append(d.all, r)
+	}
+	if len(d.all) > few {
+		d.index = map[string][]*recorded{}
+		for i := range d.all {
+			key := keyOf(d.all[i].cap, d.all[i].args)
+			d.index[key] = append(d.index[key], &d.all[i])
+		}
 	}
 	return d, nil
 }
+
+func byBegin(a, b record.Effect) int { return cmp.Compare(a.Began, b.Began) }
 
 // answer gives what the record has for an effect. One whose time ran out, that was called off, or that its invocation did
 // not wait for, is under way until that comes again: an extension that gave up on it is to do so again.
@@ -95,16 +109,33 @@ func outlasted(f wire.Fault) bool { return f.Code == wire.CodeCancelled || f.Cod
 func (d *deck) prompt(string) bool { return !d.held }
 
 func (d *deck) take(capability string, args wire.Value) wire.Result {
-	key := keyOf(capability, args)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if left := d.recorded[key]; len(left) > 0 {
-		d.recorded[key] = left[1:]
-		left[0].used = true
-		return left[0].result
+	if r := d.next(capability, args); r != nil {
+		r.used = true
+		return r.result
 	}
 	d.fresh = append(d.fresh, fresh{capability, args})
 	return wire.Result{Fault: unanswered}
+}
+
+// next is the first effect that is alike and was not asked for yet, or nil. The lock is held.
+func (d *deck) next(capability string, args wire.Value) *recorded {
+	if d.index != nil {
+		key := keyOf(capability, args)
+		left := d.index[key]
+		if len(left) == 0 {
+			return nil
+		}
+		d.index[key] = left[1:]
+		return left[0]
+	}
+	for i := range d.all {
+		if r := &d.all[i]; !r.used && r.cap == capability && same(r.args, args) {
+			return r
+		}
+	}
+	return nil
 }
 
 // differences pairs what was not asked for with what the record did not have, by capability and in order.
@@ -113,7 +144,8 @@ func (d *deck) differences() []EffectDiff {
 	defer d.mu.Unlock()
 	var diffs []EffectDiff
 	news := slices.Clone(d.fresh)
-	for _, r := range d.all {
+	for i := range d.all {
+		r := &d.all[i]
 		if r.used {
 			continue
 		}
@@ -135,8 +167,43 @@ func keyOf(capability string, args wire.Value) string {
 	return string(appendKey(append([]byte(capability), 0), args))
 }
 
+// same says of two values that they are equal. As for keyOf, the order of a map's keys means nothing, and a float is its bits.
 func same(a, b wire.Value) bool {
-	return slices.Equal(appendKey(nil, a), appendKey(nil, b))
+	if a.Type() != b.Type() {
+		return false
+	}
+	switch a.Type() {
+	case wire.TypeString:
+		x, _ := a.AsText()
+		y, _ := b.AsText()
+		return bytes.Equal(x, y)
+	case wire.TypeBin:
+		x, _ := a.AsBin()
+		y, _ := b.AsBin()
+		return bytes.Equal(x, y)
+	case wire.TypeList:
+		x, _ := a.AsList()
+		y, _ := b.AsList()
+		return slices.EqualFunc(x, y, same)
+	case wire.TypeMap:
+		x, _ := a.AsMap()
+		y, _ := b.AsMap()
+		return slices.EqualFunc(x, y, sameField) || slices.EqualFunc(sorted(x), sorted(y), sameField)
+	}
+	var x, y [maxScalar]byte
+	return bytes.Equal(appendKey(x[:0], a), appendKey(y[:0], b))
+}
+
+// maxScalar has place for the key of what is neither text nor made of others.
+const maxScalar = 1 + 8
+
+func sameField(a, b wire.Field) bool { return a.Key == b.Key && same(a.Value, b.Value) }
+
+func sorted(fields []wire.Field) []wire.Field {
+	if slices.IsSortedFunc(fields, byKey) {
+		return fields
+	}
+	return slices.SortedFunc(slices.Values(fields), byKey)
 }
 
 // appendKey appends a value so that two are equal where what is appended is.
@@ -170,10 +237,7 @@ func appendKey(dst []byte, v wire.Value) []byte {
 	case wire.TypeMap:
 		fields, _ := v.AsMap()
 		dst = binary.AppendUvarint(dst, uint64(len(fields)))
-		if !slices.IsSortedFunc(fields, byKey) {
-			fields = slices.SortedFunc(slices.Values(fields), byKey)
-		}
-		for _, f := range fields {
+		for _, f := range sorted(fields) {
 			dst = append(binary.AppendUvarint(dst, uint64(len(f.Key))), f.Key...)
 			dst = appendKey(dst, f.Value)
 		}

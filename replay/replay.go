@@ -93,9 +93,9 @@ func New(o Options) *Player {
 	return &Player{options: o, installed: map[string]*install.Installed{}, missing: map[string]error{}, satellites: map[place]*running{}}
 }
 
-// Run replays what the reader gives, in order, and hands each result to show. The error is that of the record, of the
-// jail, or of ctx; then the summary is of what was replayed before.
-func (p *Player) Run(ctx context.Context, r *record.Reader, show func(Result)) (s Summary, err error) {
+// Run replays what the reader gives, in order, and hands each result to show, whose error ends it. The error is that, or that
+// of the record, of the jail, or of ctx; then the summary is of what was replayed before.
+func (p *Player) Run(ctx context.Context, r *record.Reader, show func(Result) error) (s Summary, err error) {
 	defer p.close()
 	for ctx.Err() == nil {
 		next := prepare(r)
@@ -120,7 +120,9 @@ func (p *Player) Run(ctx context.Context, r *record.Reader, show func(Result)) (
 		default:
 			s.Different++
 		}
-		show(result)
+		if err := show(result); err != nil {
+			return s, err
+		}
 	}
 	return s, ctx.Err()
 }

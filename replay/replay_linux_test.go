@@ -331,7 +331,10 @@ func TestSatellitesAreBounded(t *testing.T) {
 	}
 	defer r.Close()
 	most := 0
-	summary, err := replay.New(replay.Options{Against: from(t, home)}).Run(t.Context(), r, func(replay.Result) { most = max(most, children(t)) })
+	summary, err := replay.New(replay.Options{Against: from(t, home)}).Run(t.Context(), r, func(replay.Result) error {
+		most = max(most, children(t))
+		return nil
+	})
 	if err != nil || summary.Same != 2*sessions {
 		t.Errorf("%+v %v", summary, err)
 	}
@@ -340,6 +343,36 @@ func TestSatellitesAreBounded(t *testing.T) {
 	}
 	if n := children(t); n > 0 {
 		t.Errorf("%d processes are left", n)
+	}
+}
+
+// Whoever reads no further is told no more, and nothing more runs.
+func TestAResultThatNobodyTakesEndsTheReplay(t *testing.T) {
+	r, err := record.Read(of(t, call("echo"), call("echo"), call("echo")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	shown := 0
+	summary, err := replay.New(replay.Options{Against: from(t, home)}).Run(t.Context(), r, func(replay.Result) error {
+		shown++
+		return io.ErrClosedPipe
+	})
+	broken(t, err, io.ErrClosedPipe)
+	if shown != 1 || summary.Same != 1 || children(t) != 0 {
+		t.Errorf("%d results, %+v", shown, summary)
+	}
+}
+
+// What a tool says of the end of its time is no answer of its own, in a session and in a replay.
+func TestAToolThatGivesUpAtItsDeadlineReplaysTheSame(t *testing.T) {
+	late := call("hold")
+	late.Timeout = 150 * time.Millisecond
+	path := of(t, late, late, late, call("echo"))
+	results, _ := played(t, path, replay.Options{})
+	same(t, results)
+	if got := results[1].Was.Fault.Code; got != "deadline" {
+		t.Errorf("the record says %q", got)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/loomext/loomext/broker/apart"
 	"github.com/loomext/loomext/internal/wire"
 )
 
@@ -14,6 +15,9 @@ type Options struct {
 	// Protected is added to the names that are never written: a name, which is protected wherever it stands, or a path
 	// with slashes, relative to the workspace. Both cover what lies below.
 	Protected []string
+	// Home is loomext's own home, which no workspace may be, hold or lie in; empty where there is none. Neither may one be or hold
+	// the user's.
+	Home string
 
 	portable bool // tests: as on a system without openat2
 }
@@ -67,7 +71,24 @@ func open(dir string, o Options) (*Workspace, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := judgeDir(t, o.Home); err != nil {
+		_ = t.close()
+		return nil, err
+	}
 	return &Workspace{tree: t, protected: protected}, nil
+}
+
+// judgeDir refuses a directory that is nobody's to work on, by what is held of it.
+func judgeDir(t tree, home string) error {
+	dir, err := t.open(top)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = dir.Close() }()
+	if fault := apart.Workspace(dir, home); fault != nil {
+		return refuse(wire.CodePermissionDenied, "extensions do not work on it: "+fault.Why+"; "+fault.Fix)
+	}
+	return nil
 }
 
 // Close lets go of the directory, when the calls under way have ended. Calls after it are unavailable.
@@ -80,6 +101,21 @@ func (w *Workspace) Close() error {
 	err := w.tree.close()
 	w.tree = nil
 	return err
+}
+
+// Dir is the directory itself, opened anew by what is held of it and not by its name: for commands that run in it. It is the
+// caller's to close. The error is an [*Error].
+func (w *Workspace) Dir() (*os.File, error) {
+	leave, err := w.enter(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	dir, err := w.tree.open(top)
+	if err != nil {
+		return nil, explain("open", top, err)
+	}
+	return dir, nil
 }
 
 // enter begins a call, which ends with leave.

@@ -98,6 +98,9 @@ See "loomext help exitcodes".`,
 		if err := refuseEmpty(cmd, "extension", "session", "capability"); err != nil {
 			return err
 		}
+		if err := checkCapability(o.capability); err != nil {
+			return err
+		}
 		return c.audit(args[0], o)
 	})
 	return cmd
@@ -113,6 +116,8 @@ func (c *cli) audit(path string, o auditOptions) error {
 	if o.asJSON {
 		show = c.auditJSON
 	}
+	kept := 0
+	extensions, effects := seen{wanted: o.extension}, seen{wanted: o.capability}
 	for {
 		entry, err := r.Next()
 		if err == io.EOF {
@@ -121,15 +126,35 @@ func (c *cli) audit(path string, o auditOptions) error {
 		if err != nil {
 			return recordFault(err)
 		}
+		extensions.add(entry.Extension)
+		for _, f := range entry.Effects {
+			effects.add(f.Cap)
+		}
 		if !o.keeps(entry) {
 			continue
 		}
+		kept++
 		if err := show(entry); err != nil {
 			return err
 		}
 	}
 	c.tellDamage(r)
+	if kept == 0 {
+		c.tellNone(o, extensions, effects)
+	}
 	return nil
+}
+
+// tellNone says what a record has where that is not what was asked for.
+func (c *cli) tellNone(o auditOptions, extensions, effects seen) {
+	switch {
+	case extensions.lacks():
+		c.errorf("%s\n", extensions.fault("invocation"))
+	case effects.lacks():
+		c.errorf("%s\n", effects.fault("effect"))
+	case o.extension+o.session+o.capability != "" || o.failed:
+		c.errorf("record: it has no such invocation\n")
+	}
 }
 
 // tellDamage says what of a record could not be read.
@@ -161,7 +186,7 @@ func (o auditOptions) keeps(e *record.Entry) bool {
 	failed, used := !e.Answered || !e.Answer.OK, o.capability == ""
 	for _, effect := range e.Effects {
 		failed = failed || !effect.OK
-		used = used || effect.Cap == o.capability || strings.HasPrefix(effect.Cap, o.capability+".")
+		used = used || isOf(effect.Cap, o.capability)
 	}
 	return used && (failed || !o.failed)
 }

@@ -67,7 +67,7 @@ fault; 16 not installed, or damaged; 18 the satellite cannot be started. See "lo
 	flags.DurationVar(&o.timeout, "timeout", 0, "at most this long (default: the tool's own timeout)")
 	flags.BoolVar(&o.asJSON, "json", false, "print the result or the failure as JSON")
 	cmd.RunE = ran(func(cmd *cobra.Command, args []string) error {
-		if err := checkSession(cmd); err != nil {
+		if err := c.checkSession(cmd); err != nil {
 			return err
 		}
 		if cmd.Flags().Changed("timeout") && o.timeout < time.Millisecond {

@@ -81,7 +81,7 @@ signal's number otherwise. See "loomext help exitcodes".`,
 	flags.DurationVar(&o.timeout, "timeout", 0, "at most this long for each (default: the tool's own timeout)")
 	flags.StringArrayVar(&o.sets, "set", nil, "set key=value in the extension's configuration (repeatable)")
 	cmd.RunE = ran(func(cmd *cobra.Command, dirs []string) error {
-		if err := checkSession(cmd); err != nil {
+		if err := c.checkSession(cmd); err != nil {
 			return err
 		}
 		changed := cmd.Flags().Changed

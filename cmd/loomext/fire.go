@@ -94,7 +94,7 @@ fault; 16 not installed, or damaged; 18 the satellite cannot be started. See "lo
 	flags.StringSliceVar(&only, "only", nil, "with --all: only these extensions (a comma list; repeatable)")
 	must(cmd.RegisterFlagCompletionFunc("only", c.completeOnly))
 	cmd.RunE = ran(func(cmd *cobra.Command, args []string) error {
-		if err := checkSession(cmd); err != nil {
+		if err := c.checkSession(cmd); err != nil {
 			return err
 		}
 		if sample {

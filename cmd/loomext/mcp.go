@@ -84,7 +84,7 @@ See "loomext help exitcodes".`,
 		must(cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
 	}
 	cmd.RunE = ran(func(cmd *cobra.Command, _ []string) error {
-		if err := errors.Join(checkSession(cmd), o.settle(cmd)); err != nil {
+		if err := errors.Join(c.checkSession(cmd), o.settle(cmd)); err != nil {
 			return err
 		}
 		if o.client != "" {

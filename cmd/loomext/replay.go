@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -72,8 +71,8 @@ and runs the invocations of the extension of that name against it; --against tak
 installed extension. An extension that takes time and randomness from the host replays without a
 difference; docs/record.md says what breaks that.
 
-Exit statuses: 0 no difference; 2 usage; 16 the file cannot be read or is no record, or the
-extension is not installed; 10 to 15 the layer that refused --with; 18 the jail; 21 there are
+Exit statuses: 0 no difference; 2 usage; 16 the file cannot be read, is no record or has no
+invocation of the extension, or that is not installed; 10 to 15 the layer that refused --with; 18 the jail; 21 there are
 differences. See "loomext help exitcodes".`,
 		Example: `  loomext replay audit.jsonl
   loomext replay audit.jsonl --with ./units
@@ -121,20 +120,22 @@ func (c *cli) replay(ctx context.Context, path string, o replayOptions) error {
 	if o.asJSON {
 		show = c.replayJSON
 	}
-	var shown error
+	extensions := seen{wanted: o.extension}
 	summary, err := replay.New(replay.Options{
 		Against: target.against, Jail: c.jail, Jailed: c.noteJail,
-		Only: func(name string) bool { return o.extension == "" || name == o.extension },
-	}).Run(ctx, r, func(result replay.Result) {
-		if shown == nil {
-			shown = show(result)
-		}
-	})
-	if err = errors.Join(recordFault(err), shown); err != nil {
-		return err
+		Only: func(name string) bool {
+			extensions.add(name)
+			return o.extension == "" || name == o.extension
+		},
+	}).Run(ctx, r, show)
+	if err != nil {
+		return recordFault(err)
 	}
 	c.tellDamage(r)
 	total := summary.Same + summary.Different + summary.Skipped
+	if total == 0 { // which would pass for one without a difference
+		return extensions.fault("invocation")
+	}
 	c.errorf("replay: %s: %d the same, %d different, %d not replayed\n", counted(total, "invocation"), summary.Same, summary.Different, summary.Skipped)
 	if summary.Different > 0 {
 		return &statusError{status: statusDifferent}
@@ -242,17 +243,22 @@ func (c *cli) replayText(r replay.Result) error {
 	}
 	if r.AnswerChanged {
 		text.WriteString("  answer changed\n")
-		both(&text, answerText(r.Was), answerText(r.Now))
+		was, now := answerText(r.Was), answerText(r.Now)
+		if r.Was.OK && r.Now.OK {
+			was, now = twoLegible(&r.Was.Value, &r.Now.Value)
+		}
+		both(&text, was, now)
 	}
 	for _, e := range r.Effects {
 		fmt.Fprintf(&text, "  effect %s: %s\n", e.Change, shown(e.Cap, whatWidth))
 		switch {
 		case e.Was == nil:
-			fmt.Fprintf(&text, "    now: %s\n", shown(valueText(e.Now), bodyColumns))
+			fmt.Fprintf(&text, "    now: %s\n", shown(valueText(new(spelled(*e.Now))), bodyColumns))
 		case e.Now == nil:
-			fmt.Fprintf(&text, "    was: %s\n", shown(valueText(e.Was), bodyColumns))
+			fmt.Fprintf(&text, "    was: %s\n", shown(valueText(new(spelled(*e.Was))), bodyColumns))
 		default:
-			both(&text, valueText(e.Was), valueText(e.Now))
+			was, now := twoLegible(e.Was, e.Now)
+			both(&text, was, now)
 		}
 	}
 	return c.printf("%s", text.String())
@@ -286,6 +292,40 @@ func answerText(o replay.Outcome) string {
 }
 
 func valueText(v *wire.Value) string { return string(record.Whole(*v)) }
+
+// twoLegible are two values as text, with bytes that are text shown as such, unless that is how they differ.
+func twoLegible(was, now *wire.Value) (string, string) {
+	a, b := valueText(new(spelled(*was))), valueText(new(spelled(*now)))
+	if a == b {
+		return valueText(was), valueText(now)
+	}
+	return a, b
+}
+
+// spelled is a value with a text in the place of all bytes that are one.
+func spelled(v wire.Value) wire.Value {
+	switch v.Type() {
+	case wire.TypeBin:
+		if b, _ := v.AsBin(); utf8.Valid(b) {
+			return wire.Text(b)
+		}
+	case wire.TypeList:
+		list, _ := v.AsList()
+		out := make([]wire.Value, len(list))
+		for i, item := range list {
+			out[i] = spelled(item)
+		}
+		return wire.List(out...)
+	case wire.TypeMap:
+		fields, _ := v.AsMap()
+		out := make([]wire.Field, len(fields))
+		for i, f := range fields {
+			out[i] = wire.Field{Key: f.Key, Value: spelled(f.Value)}
+		}
+		return wire.Map(out...)
+	}
+	return v
+}
 
 // completeExtension completes a flag with what is installed.
 func (c *cli) completeExtension(cmd *cobra.Command, _ []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {

@@ -47,18 +47,38 @@ func (c *cli) addSession(cmd *cobra.Command) {
 }
 
 // checkSession refuses values that name nothing, and a workspace that can be none, before anything starts.
-func checkSession(cmd *cobra.Command) error {
+func (c *cli) checkSession(cmd *cobra.Command) error {
 	if err := refuseEmpty(cmd, "workspace", "record"); err != nil {
 		return err
 	}
-	return checkWorkspace(cmd.Flags().Lookup("workspace").Value.String())
-}
-
-// checkWorkspace refuses what is no directory that a session can work on. Empty is none.
-func checkWorkspace(dir string) error {
+	flags := cmd.Flags()
+	dir := flags.Lookup("workspace").Value.String()
 	if dir == "" {
 		return nil
 	}
+	store, err := c.store()
+	if err != nil {
+		return err
+	}
+	if err := checkWorkspace(dir, store.Home()); err != nil {
+		return err
+	}
+	return checkPlaceOfRecord(flags.Lookup("record").Value.String(), dir)
+}
+
+// checkPlaceOfRecord refuses a record among the files of the session, before one is made there.
+func checkPlaceOfRecord(path, workspace string) error {
+	if path == "" || workspace == "" {
+		return nil
+	}
+	if dir, err := os.Stat(workspace); err == nil && record.LiesIn(path, dir) { // else the session says so
+		return recordInWorkspace()
+	}
+	return nil
+}
+
+// checkWorkspace refuses what is no directory that a session can work on, be it for holding one of the homes.
+func checkWorkspace(dir, home string) error {
 	info, err := os.Stat(dir)
 	if err == nil && !info.IsDir() {
 		return usagef("--workspace %q: it is no directory; name one", dir)
@@ -76,15 +96,22 @@ func checkWorkspace(dir string) error {
 		return usagef("--workspace %q: it cannot be read: %s; name another directory", dir, escape.Line(reason(err)))
 	}
 	_ = held.Close()
-	files, err := workspace.Open(dir, workspace.Options{}) // which has more to say of a directory
+	files, err := workspace.Open(dir, workspace.Options{Home: home}) // which has more to say of a directory
 	if err != nil {
 		return workspaceFault(dir, err)
 	}
 	return files.Close()
 }
 
+func recordInWorkspace() error {
+	return usagef("--record lies in the workspace, where extensions could read it; name a file outside")
+}
+
 // workspaceFault is the error of a session's workspace as one of the command line.
 func workspaceFault(dir string, err error) error {
+	if errors.Is(err, host.ErrRecordInWorkspace) {
+		return recordInWorkspace()
+	}
 	if refused, ok := errors.AsType[*workspace.Error](err); ok {
 		return usagef("--workspace %q: %s", dir, refused.Msg)
 	}

@@ -15,7 +15,7 @@ func TestAWorkspaceThatCannotBeReadIsAMistakeOfTheCommandLine(t *testing.T) {
 	if err := os.Mkdir(dir, 0o300); err != nil {
 		t.Fatal(err)
 	}
-	err := checkWorkspace(dir)
+	err := checkWorkspace(dir, "")
 	if err == nil || !strings.Contains(err.Error(), "it cannot be read: permission denied; name a directory that you may read") {
 		t.Error(err)
 	}
