@@ -30,14 +30,12 @@ func (w *Writer) Session(id, version string) (*Session, error) {
 	if taken {
 		return nil, &Error{Path: w.path, Err: fmt.Errorf("a session %q is being recorded already; give each session a name of its own", id)}
 	}
-	l, err := w.line(lineSession, id)
-	if err != nil {
-		return nil, err
-	}
-	l.int("format", Format)
-	l.at(time.Now())
-	l.str("loomext", version)
-	return &Session{writer: w, id: id}, w.write(l)
+	now := time.Now()
+	return &Session{writer: w, id: id}, w.write(lineSession, id, 0, func(l *line) {
+		l.int("format", Format)
+		l.at(now)
+		l.str("loomext", version)
+	})
 }
 
 // End ends the session.
@@ -45,12 +43,8 @@ func (s *Session) End() error {
 	s.writer.mu.Lock()
 	delete(s.writer.open, s.id)
 	s.writer.mu.Unlock()
-	l, err := s.writer.line(lineEnd, s.id)
-	if err != nil {
-		return err
-	}
-	l.at(time.Now())
-	return s.writer.write(l)
+	now := time.Now()
+	return s.writer.write(lineEnd, s.id, 0, func(l *line) { l.at(now) })
 }
 
 // extension writes what an extension is, once for each that it was.
@@ -66,13 +60,11 @@ func (s *Session) extension(x Extension) error {
 	if err != nil {
 		return err
 	}
-	l, err := s.writer.line(lineExtension, s.id)
-	if err != nil {
-		return err
-	}
-	l.key("extension")
-	l.dst = append(l.dst, text...)
-	if err = s.writer.add(l); err == nil {
+	err = s.writer.add(lineExtension, s.id, len(text), func(l *line) {
+		l.key("extension")
+		l.dst = append(l.dst, text...)
+	})
+	if err == nil {
 		s.known = append(s.known, x)
 	}
 	return err
@@ -101,19 +93,17 @@ func (s *Session) Begin(x Extension, i Invocation) (*Call, error) {
 	s.calls++
 	c := &Call{session: s, n: s.calls, began: time.Now()}
 	s.mu.Unlock()
-	l, err := s.writer.line(lineCall, s.id)
-	if err != nil {
-		return nil, err
-	}
-	l.int("call", c.n)
-	l.at(c.began)
-	l.str("extension", i.Extension)
-	l.str("kind", i.Kind)
-	l.str("name", i.Name)
-	l.int("start", i.Start)
-	l.int("deadline_ms", i.Deadline.Milliseconds())
-	l.body("args", "bytes", i.Args)
-	return c, s.writer.add(l)
+	args, size := copied(i.Args.wire) // they are the caller's
+	return c, s.writer.add(lineCall, s.id, size, func(l *line) {
+		l.int("call", c.n)
+		l.at(c.began)
+		l.str("extension", i.Extension)
+		l.str("kind", i.Kind)
+		l.str("name", i.Name)
+		l.int("start", i.Start)
+		l.int("deadline_ms", i.Deadline.Milliseconds())
+		l.body("args", "bytes", args)
+	})
 }
 
 // Err is why nothing is recorded any further, or nil.
@@ -136,8 +126,8 @@ type Pending struct {
 	began time.Duration
 }
 
-// Effect notes that an effect begins, by its wire name. The arguments must stay as they are until it has ended, or the
-// invocation has.
+// Effect notes that an effect begins, by its wire name. The arguments, and the value that it is answered, must stay as they
+// are: their line is made later.
 func (c *Call) Effect(capability string, args Value) *Pending {
 	p := &Pending{call: c, cap: capability, args: args, began: time.Since(c.began)}
 	c.mu.Lock()
@@ -170,25 +160,22 @@ func (p *Pending) End(r wire.Result) {
 // unended is what an effect was answered that had no answer when its invocation ended.
 var unended = wire.Result{Fault: wire.Fault{Code: wire.CodeCancelled, Msg: "the invocation ended before the effect did; it may have been had"}}
 
-// effect writes the line of an effect.
+// effect writes the line of an effect. Arguments and result are nobody's to change.
 func (c *Call) effect(n int64, p *Pending, took time.Duration, r wire.Result) {
-	l, err := c.session.writer.line(lineEffect, c.session.id)
-	if err != nil {
-		return
-	}
-	l.int("call", c.n)
-	l.int("effect", n)
-	l.str("cap", p.cap)
-	l.int("began_ns", int64(p.began))
-	l.int("took_ns", int64(took))
-	l.body("args", "bytes", p.args)
-	l.bool("ok", r.OK)
-	if r.OK {
-		l.body("value", "value_bytes", Of(r.Value))
-	} else {
-		l.fault(r.Fault)
-	}
-	_ = c.session.writer.add(l)
+	_ = c.session.writer.add(lineEffect, c.session.id, size(p.args.wire)+size(r.Value), func(l *line) {
+		l.int("call", c.n)
+		l.int("effect", n)
+		l.str("cap", p.cap)
+		l.int("began_ns", int64(p.began))
+		l.int("took_ns", int64(took))
+		l.body("args", "bytes", p.args.wire)
+		l.bool("ok", r.OK)
+		if r.OK {
+			l.body("value", "value_bytes", r.Value)
+		} else {
+			l.fault(r.Fault)
+		}
+	})
 }
 
 // End notes the answer. When it returns, the lines of an invocation that reached out of its session are in the file, or the
@@ -209,24 +196,23 @@ func (c *Call) End(a Answer) error {
 		n++
 		c.effect(n, p, took-p.began, unended)
 	}
-	l, err := c.session.writer.line(lineAnswer, c.session.id)
-	if err != nil {
-		return err
-	}
-	l.int("call", c.n)
-	l.int("took_ns", int64(took))
-	l.bool("ok", a.OK)
-	if a.OK {
-		l.body("value", "bytes", a.Value)
-	} else {
-		l.str("failed", a.Failed)
-		l.fault(a.Fault)
+	answer, size := copied(a.Value.wire) // it is the caller's from now on
+	fill := func(l *line) {
+		l.int("call", c.n)
+		l.int("took_ns", int64(took))
+		l.bool("ok", a.OK)
+		if a.OK {
+			l.body("value", "bytes", answer)
+		} else {
+			l.str("failed", a.Failed)
+			l.fault(a.Fault)
+		}
 	}
 	c.mu.Lock()
 	reached := c.reached
 	c.mu.Unlock()
 	if reached {
-		return c.session.writer.write(l)
+		return c.session.writer.write(lineAnswer, c.session.id, size, fill)
 	}
-	return c.session.writer.add(l)
+	return c.session.writer.add(lineAnswer, c.session.id, size, fill)
 }

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"bytes"
 	"strconv"
 	"sync"
 	"time"
@@ -27,8 +28,9 @@ var lines = sync.Pool{New: func() any { return new(line) }}
 // maxKept is how long a line may be whose memory is kept for the next. Few are longer, and one may be very long.
 const maxKept = 64 << 10
 
-func newLine(kind, session string) *line {
+func newLine(kind, session string, keep spill) *line {
 	l := lines.Get().(*line)
+	l.keep = keep
 	l.dst, l.err = l.dst[:0], nil
 	l.dst = append(l.dst, `{"t":"`...)
 	l.dst = append(l.dst, kind...)
@@ -72,11 +74,61 @@ func (l *line) at(t time.Time) {
 }
 
 // body writes a value and how much it holds.
-func (l *line) body(key, size string, v Value) {
+func (l *line) body(key, size string, v wire.Value) {
 	l.key(key)
 	l.bytes = 0
-	l.value(v.wire)
+	l.value(v)
 	l.int(size, l.bytes)
+}
+
+// size is how many bytes the texts and bytes of a value have together.
+func size(v wire.Value) int {
+	n := 0
+	if text, ok := v.AsText(); ok {
+		n += len(text)
+	} else if b, ok := v.AsBin(); ok {
+		n += len(b)
+	}
+	list, _ := v.AsList()
+	for _, item := range list {
+		n += size(item)
+	}
+	fields, _ := v.AsMap()
+	for _, f := range fields {
+		n += len(f.Key) + size(f.Value)
+	}
+	return n
+}
+
+// copied is a value that nobody else can change, and its size.
+func copied(v wire.Value) (wire.Value, int) {
+	switch v.Type() {
+	case wire.TypeString:
+		text, _ := v.AsText()
+		return wire.Text(bytes.Clone(text)), len(text)
+	case wire.TypeBin:
+		b, _ := v.AsBin()
+		return wire.Bin(bytes.Clone(b)), len(b)
+	case wire.TypeList:
+		list, _ := v.AsList()
+		all, n := make([]wire.Value, len(list)), 0
+		for i, item := range list {
+			one, size := copied(item)
+			all[i] = one
+			n += size
+		}
+		return wire.List(all...), n
+	case wire.TypeMap:
+		fields, _ := v.AsMap()
+		all, n := make([]wire.Field, len(fields)), 0
+		for i, f := range fields {
+			one, size := copied(f.Value)
+			all[i] = wire.Field{Key: f.Key, Value: one}
+			n += len(f.Key) + size
+		}
+		return wire.Map(all...), n
+	}
+	return v, 0
 }
 
 func (l *line) fault(f wire.Fault) {

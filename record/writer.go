@@ -29,7 +29,9 @@ type Writer struct {
 
 	mu      sync.Mutex
 	file    *os.File    // nil once it is closed
-	buf     []byte      // whole lines
+	waiting []waiting   // lines
+	bytes   int         // about what they have
+	buf     []byte      // lines that were made
 	timer   *time.Timer // writes what waits, when it is armed
 	armed   bool
 	checked time.Time       // when the file was last seen in its place
@@ -98,7 +100,16 @@ func (w *Writer) tick() {
 
 // flush writes the lines that wait. The lock is held.
 func (w *Writer) flush() {
-	if w.failed.Load() != nil || len(w.buf) == 0 {
+	if w.failed.Load() != nil {
+		return
+	}
+	w.render()
+	w.send()
+}
+
+// send writes the lines that were made. The lock is held.
+func (w *Writer) send() {
+	if len(w.buf) == 0 {
 		return
 	}
 	if now := time.Now(); now.Sub(w.checked) > flushEvery {
@@ -168,38 +179,62 @@ func (w *Writer) Close() error {
 	return err
 }
 
-// line begins a line, unless nothing is written any more. It is made without the lock, for its bodies may be long; add or
-// write has to follow.
-func (w *Writer) line(kind, session string) (*line, error) {
-	if err := w.Err(); err != nil {
-		return nil, err
-	}
-	l := newLine(kind, session)
-	l.keep = w.keep
-	return l, nil
+// waiting is a line that is to be written. Where it is short it is made when it is written, with those around it: to make
+// one in the middle of an invocation costs three times as much.
+type waiting struct {
+	kind, session string
+	fill          func(*line)
+	made          *line // instead, of a line that may have a body of its own
 }
 
-// add ends a line and has it written with those that wait.
-func (w *Writer) add(l *line) error {
+// maxWaiting is how many lines wait at most.
+const maxWaiting = 256
+
+// add has a line written with those that wait. Size is that of the bodies.
+func (w *Writer) add(kind, session string, size int, fill func(*line)) error {
+	return w.put(kind, session, size, fill, (*Writer).settle)
+}
+
+// write writes a line, after those that wait.
+func (w *Writer) write(kind, session string, size int, fill func(*line)) error {
+	return w.put(kind, session, size, fill, (*Writer).flush)
+}
+
+// put queues a line. One with long bodies is made at once and without the lock, under which others wait.
+func (w *Writer) put(kind, session string, size int, fill func(*line), then func(*Writer)) error {
+	if err := w.Err(); err != nil {
+		return err
+	}
+	one := waiting{kind: kind, session: session, fill: fill}
+	if size > InlineMax {
+		one.made = newLine(kind, session, w.keep)
+		fill(one.made)
+		size = len(one.made.dst)
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.take(l)
-	if len(w.buf) >= flushBytes {
+	if one.made != nil && one.made.err != nil { // it names a body that is not there; what stands before it is good
+		w.flush()
+		w.fail(one.made.err)
+		return w.Err()
+	}
+	w.waiting = append(w.waiting, one)
+	w.bytes += size + lineBytes
+	then(w)
+	return w.Err()
+}
+
+// lineBytes is about what a line has beside its bodies.
+const lineBytes = 160
+
+// settle writes what waits where it is much, and sees to it that it is written soon otherwise. The lock is held.
+func (w *Writer) settle() {
+	if w.bytes >= flushBytes || len(w.waiting) >= maxWaiting {
 		w.flush()
 	} else if !w.armed {
 		w.armed = true
 		w.timer.Reset(flushEvery)
 	}
-	return w.Err()
-}
-
-// write ends a line and writes it, after those that wait.
-func (w *Writer) write(l *line) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.take(l)
-	w.flush()
-	return w.Err()
 }
 
 // flushed writes the lines that wait.
@@ -210,14 +245,17 @@ func (w *Writer) flushed() error {
 	return w.Err()
 }
 
-// take puts a line with those that wait, and lets go of it. The lock is held.
-func (w *Writer) take(l *line) {
-	if l.err != nil { // it names a body that is not there; what stands before it is good
-		w.flush()
-		w.fail(l.err)
-	}
-	if w.failed.Load() == nil {
+// render makes the lines that wait. The lock is held.
+func (w *Writer) render() {
+	for _, one := range w.waiting {
+		l := one.made
+		if l == nil {
+			l = newLine(one.kind, one.session, nil) // it is short
+			one.fill(l)
+		}
 		w.buf = append(append(w.buf, l.dst...), "}\n"...)
+		l.free()
 	}
-	l.free()
+	clear(w.waiting)
+	w.waiting, w.bytes = w.waiting[:0], 0
 }
