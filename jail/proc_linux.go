@@ -32,6 +32,7 @@ const tmpOptions = "mode=1777,size=512m,nr_inodes=65536"
 // the process that goes on: a file system for /proc is mounted from inside its process
 // namespace, and with the host's in sight.
 func (l *launch) joinForCommand(p *program) error {
+	yield(p)
 	if l.tree < 0 {
 		fd, err := descriptor(l.spec.Workspace.Dir)
 		if err != nil {
@@ -52,6 +53,25 @@ func (l *launch) joinForCommand(p *program) error {
 	}
 	l.inner = p.add(unix.SYS_CLONE, ownProcess|unix.CLONE_NEWPID, 0, p.child())
 	return nil
+}
+
+// What a command is to the kernel where memory or processors are short.
+const (
+	firstToGo    = "1000" // of oom_score_adj: it is killed before the host and whatever else there is
+	commandsNice = 10     // half-way to the end: it runs where the host does not need the processor
+)
+
+// yield has the command, and all that it starts, come after the host, with whose score and priority it would otherwise begin.
+// Where the host's /proc cannot be written, or its priority is lower already, they stay.
+func yield(p *program) {
+	open := p.add(unix.SYS_OPENAT, atFDCWD, p.text("/proc/self/oom_score_adj"), unix.O_WRONLY|unix.O_CLOEXEC, 0)
+	write := p.add(unix.SYS_WRITE, 0, p.text(firstToGo), uintptr(len(firstToGo)))
+	p.pass(open, write, 0)
+	p.tolerate(write)
+	end := p.add(unix.SYS_CLOSE, 0)
+	p.pass(open, end, 0)
+	p.jumps = append(p.jumps, jump{open, end + 1, true})
+	p.tolerate(p.add(unix.SYS_SETPRIORITY, unix.PRIO_PROCESS, 0, commandsNice))
 }
 
 const openWorkspace = unix.OPEN_TREE_CLONE | unix.AT_RECURSIVE | unix.AT_EMPTY_PATH | unix.O_CLOEXEC

@@ -214,7 +214,7 @@ func (r *Reader) take(text []byte) (*Entry, error) {
 	switch p.T {
 	case lineSession:
 		if p.Format != Format {
-			return nil, &Error{Path: r.path, Line: r.line, Err: fmt.Errorf("the record has format %d and this loomext reads %d", p.Format, Format)}
+			return nil, &Error{Path: r.path, Line: r.line, Err: fmt.Errorf("the record has format %d and this loomext reads %d; read it with the one that wrote it", p.Format, Format)}
 		}
 		r.leave(s)
 		r.sessions[p.Session] = &readSession{line: r.line, open: map[int64]*Entry{}, extensions: map[string]Extension{}}

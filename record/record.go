@@ -2,6 +2,7 @@ package record
 
 import (
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/loomext/loomext/internal/wire"
@@ -72,7 +73,14 @@ func (v Value) Wire() (wire.Value, error) {
 	if v.text == nil {
 		return v.wire, nil
 	}
-	return decode(v.text, v.get)
+	left := wire.MaxFrame // a line can name one body many times, and no value is longer than a frame
+	return decode(v.text, func(digest string) ([]byte, error) {
+		body, err := v.get(digest)
+		if left -= len(body); err == nil && left < 0 {
+			err = errors.New("its bodies are longer than a frame together; it is no value")
+		}
+		return body, err
+	})
 }
 
 // JSON is the value as its line has it. Long texts and bytes are references.

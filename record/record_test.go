@@ -618,3 +618,17 @@ func TestWhatCannotBeOpenedIsNamedOnceWithWhatToDo(t *testing.T) {
 		t.Error("the causes are lost")
 	}
 }
+
+// A line can name one long body many times. What comes of it is no longer than a frame.
+func TestAValueIsNoLongerThanAFrame(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	body := bytes.Repeat([]byte("x"), 1<<20)
+	digest := must[string](t)(blobsOf(path).put(body))
+	for times, fits := range map[int]bool{wire.MaxFrame >> 20: true, wire.MaxFrame>>20 + 1: false} {
+		one := `{"$blob":"` + digest + `","bytes":1048576,"type":"str"}`
+		v := Value{text: []byte("[" + strings.TrimSuffix(strings.Repeat(one+",", times), ",") + "]"), get: blobsOf(path).get}
+		if _, err := v.Wire(); (err == nil) != fits {
+			t.Errorf("%d times: %v", times, err)
+		}
+	}
+}

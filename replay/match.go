@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"fmt"
 	"math"
 	"slices"
 	"sync"
@@ -44,13 +45,16 @@ type deck struct {
 	index map[string][]*recorded // by capability and arguments, in that order; nil where there are few
 	held  bool                   // there is one whose context ended first
 	fresh []fresh
+	lost  error // why an answer could not be read
 }
 
 type recorded struct {
-	cap    string
-	args   wire.Value
-	result wire.Result
-	used   bool
+	cap   string
+	args  wire.Value
+	ok    bool
+	value record.Value // where ok; read when it is asked for, for all of them together may be long
+	fault wire.Fault   // where not
+	used  bool
 }
 
 type fresh struct {
@@ -58,8 +62,13 @@ type fresh struct {
 	args wire.Value
 }
 
+// maxArguments is how many bytes the arguments of the effects of one invocation may have together: they are held at once.
+// Sixteen of the longest frames are more than an honest invocation sends.
+const maxArguments = 16 * wire.MaxFrame
+
 // deal reads the effects of an entry.
 func deal(entry *record.Entry) (*deck, error) {
+	held := 0
 	d := &deck{all: make([]recorded, len(entry.Effects))}
 	effects := entry.Effects
 	if !slices.IsSortedFunc(effects, byBegin) {
@@ -71,14 +80,11 @@ func deal(entry *record.Entry) (*deck, error) {
 		if err != nil {
 			return nil, err
 		}
-		r := &d.all[i]
-		*r = recorded{cap: e.Cap, args: args, result: wire.Result{OK: e.OK, Fault: e.Fault}}
-		if e.OK {
-			if r.result.Value, err = e.Value.Wire(); err != nil {
-				return nil, err
-			}
+		if held += int(e.Args.Bytes()); held > maxArguments {
+			return nil, fmt.Errorf("its effects have arguments of more than %d MiB, which a replay does not hold", maxArguments>>20)
 		}
-		d.held = d.held || outlasted(r.result.Fault)
+		d.all[i] = recorded{cap: e.Cap, args: args, ok: e.OK, value: e.Value, fault: e.Fault}
+		d.held = d.held || outlasted(e.Fault)
 	}
 	if len(d.all) > few {
 		d.index = map[string][]*recorded{}
@@ -113,10 +119,30 @@ func (d *deck) take(capability string, args wire.Value) wire.Result {
 	defer d.mu.Unlock()
 	if r := d.next(capability, args); r != nil {
 		r.used = true
-		return r.result
+		return d.result(r)
 	}
 	d.fresh = append(d.fresh, fresh{capability, args})
 	return wire.Result{Fault: unanswered}
+}
+
+// result reads what an effect was answered. The lock is held.
+func (d *deck) result(r *recorded) wire.Result {
+	if !r.ok {
+		return wire.Result{Fault: r.fault}
+	}
+	value, err := r.value.Wire()
+	if err != nil {
+		d.lost = err
+		return wire.Result{Fault: unanswered}
+	}
+	return wire.Result{OK: true, Value: value}
+}
+
+// unread is why an answer could not be read, or nil.
+func (d *deck) unread() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.lost
 }
 
 // next is the first effect that is alike and was not asked for yet, or nil. The lock is held.

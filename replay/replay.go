@@ -53,6 +53,8 @@ type Result struct {
 	Entry *record.Entry
 	// Skipped is why it was not replayed; empty where it was.
 	Skipped string
+	// Unread says that it was not replayed because the record, or a body of it, cannot be read.
+	Unread bool
 	// Was and Now are the two answers, and AnswerChanged whether they differ. A failure of the host's own making, as a
 	// crash, is compared by its code alone: its message has what the process printed.
 	Was, Now      Outcome
@@ -63,8 +65,8 @@ type Result struct {
 // Same says that there is no difference.
 func (r Result) Same() bool { return r.Skipped == "" && !r.AnswerChanged && len(r.Effects) == 0 }
 
-// Summary counts the results.
-type Summary struct{ Same, Different, Skipped int }
+// Summary counts the results. The unread are among the skipped.
+type Summary struct{ Same, Different, Skipped, Unread int }
 
 // place is where a satellite belongs: to an extension in the session that began on a line.
 type place struct {
@@ -115,6 +117,9 @@ func (p *Player) Run(ctx context.Context, r *record.Reader, show func(Result) er
 		switch {
 		case result.Skipped != "":
 			s.Skipped++
+			if result.Unread {
+				s.Unread++
+			}
 		case result.Same():
 			s.Same++
 		default:
@@ -131,6 +136,7 @@ func (p *Player) Run(ctx context.Context, r *record.Reader, show func(Result) er
 type played struct {
 	entry   *record.Entry
 	skipped string
+	unread  bool
 	args    wire.Value
 	was     Outcome
 	deck    *deck
@@ -155,7 +161,7 @@ func prepare(r *record.Reader) (p played) {
 		p.deck, err = deal(p.entry)
 	}
 	if err != nil {
-		p.skipped = err.Error()
+		p.skipped, p.unread = err.Error(), true
 	}
 	return p
 }
@@ -179,7 +185,7 @@ func unplayable(e *record.Entry) string {
 
 // play replays one invocation.
 func (p *Player) play(ctx context.Context, next played) (Result, error) {
-	result := Result{Entry: next.entry, Skipped: next.skipped, Was: next.was}
+	result := Result{Entry: next.entry, Skipped: next.skipped, Unread: next.unread, Was: next.was}
 	if result.Skipped != "" {
 		return result, nil
 	}
@@ -227,6 +233,9 @@ func (p *Player) play(ctx context.Context, next played) (Result, error) {
 		result.AnswerChanged = result.Was.OK || result.Was.Fault.Code != result.Now.Fault.Code || !minted && result.Was.Fault.Msg != fault.Msg
 	default:
 		return result, err
+	}
+	if err := next.deck.unread(); err != nil {
+		return Result{Entry: next.entry, Skipped: err.Error(), Unread: true, Was: result.Was}, nil
 	}
 	result.Effects = next.deck.differences()
 	return result, nil

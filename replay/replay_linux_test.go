@@ -213,7 +213,7 @@ func TestABodyThatIsMissingOrAlteredIsAReason(t *testing.T) {
 		}
 	}
 	results, summary := played(t, path, replay.Options{})
-	if want := (replay.Summary{Same: 3, Skipped: 2}); summary != want || !strings.Contains(results[2].Skipped, "was changed") {
+	if want := (replay.Summary{Same: 3, Skipped: 2, Unread: 2}); summary != want || !strings.Contains(results[2].Skipped, "was changed") {
 		t.Errorf("altered: %+v, want %+v; %q", summary, want, results[2].Skipped)
 	}
 	if err := os.RemoveAll(path + record.BlobsSuffix); err != nil {

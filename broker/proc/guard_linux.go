@@ -3,8 +3,10 @@ package proc
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -18,9 +20,35 @@ import (
 // look, so that what walks the workspace finds nothing to complain of.
 const placeholderMode = unix.S_ISVTX | 0o555
 
-// isPlaceholder is the judgment. What a umask takes away says nothing.
+// isPlaceholder is the judgment of one that another host may have made. What a umask takes away says nothing.
 func isPlaceholder(st *unix.Stat_t) bool {
 	return st.Mode&unix.S_IFMT == unix.S_IFDIR && st.Mode&(unix.S_ISVTX|0o222) == unix.S_ISVTX
+}
+
+// standing are the placeholders that this process holds, with how many commands need each. Where a file system keeps no modes they
+// are known by this alone.
+var standing = struct {
+	mu    sync.Mutex
+	needs map[inode]int
+}{needs: map[inode]int{}}
+
+// inode is what a directory is, whatever its name and its mode.
+type inode struct{ device, number uint64 }
+
+func inodeOf(st *unix.Stat_t) inode { return inode{uint64(st.Dev), st.Ino} }
+
+func isStanding(st *unix.Stat_t) bool {
+	standing.mu.Lock()
+	defer standing.mu.Unlock()
+	return isPlaceholder(st) || standing.needs[inodeOf(st)] > 0
+}
+
+func stands(at inode, more int) {
+	standing.mu.Lock()
+	defer standing.mu.Unlock()
+	if standing.needs[at] += more; standing.needs[at] <= 0 {
+		delete(standing.needs, at)
+	}
 }
 
 // placeholderTries bounds the attempts to get hold of a directory that others take away.
@@ -35,6 +63,7 @@ type guard struct {
 type placeholder struct {
 	dir, fd int // its parent, and itself, locked
 	name    string
+	is      inode
 }
 
 // guard looks for what is protected and puts a placeholder where there is nothing.
@@ -53,6 +82,7 @@ func (r *Runner) guard(ctx context.Context) (*guard, error) {
 			return nil, err
 		}
 	}
+	g.findNested(ctx, root, slices.DeleteFunc(slices.Clone(r.protected), func(path string) bool { return strings.Contains(path, "/") }))
 	return g, nil
 }
 
@@ -74,7 +104,7 @@ func (g *guard) add(root int, path string) error {
 		if err == nil {
 			err = unix.Fstat(fd, &st)
 		}
-		if err == unix.ENOENT || err == nil && isPlaceholder(&st) { // of another command, or of a host that was killed
+		if err == unix.ENOENT || err == nil && isStanding(&st) { // of another command, or of a host that was killed
 			if fd >= 0 {
 				_ = unix.Close(fd)
 			}
@@ -126,26 +156,22 @@ func (g *guard) hold(dir int, name string) error {
 		if err = unix.Mkdirat(parent, name, placeholderMode); err != nil && err != unix.EEXIST {
 			break
 		}
-		var there unix.Stat_t
-		if err = unix.Fstatat(parent, name, &there, unix.AT_SYMLINK_NOFOLLOW); err == nil && !isPlaceholder(&there) {
+		made := err == nil
+		var p *placeholder
+		if p, err = takePart(parent, name, made); err == nil && p == nil {
 			_ = unix.Close(parent)
 			return nil
 		}
-		fd := -1
-		if err == nil {
-			fd, err = unix.Openat(parent, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-		}
-		if err == unix.ENOENT {
-			continue // it was taken away just now
-		}
-		if err != nil {
-			break
-		}
-		if err = unix.Flock(fd, unix.LOCK_SH|unix.LOCK_NB); err == nil && same(parent, name, fd) {
-			g.held = append(g.held, placeholder{parent, fd, name})
+		if p != nil {
+			g.held = append(g.held, *p)
 			return nil
 		}
-		_ = unix.Close(fd)
+		if made {
+			_ = unix.Unlinkat(parent, name, unix.AT_REMOVEDIR) // only where it is empty
+		}
+		if err != unix.ENOENT && err != unix.EWOULDBLOCK { // else it was taken away just now, or is about to be
+			break
+		}
 	}
 	_ = unix.Close(parent)
 	if err == nil {
@@ -154,19 +180,52 @@ func (g *guard) hold(dir int, name string) error {
 	return err
 }
 
-// same says that a name still leads to the placeholder that is open.
-func same(dir int, name string, fd int) bool {
-	var there, here unix.Stat_t
-	return unix.Fstatat(dir, name, &there, unix.AT_SYMLINK_NOFOLLOW) == nil && unix.Fstat(fd, &here) == nil &&
-		there.Ino == here.Ino && there.Dev == here.Dev && isPlaceholder(&here)
+// takePart locks a placeholder that is there. It gives nil for what is none. An error takes nothing away.
+func takePart(parent int, name string, made bool) (*placeholder, error) {
+	at, err := unix.Openat(parent, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = unix.Close(at) }()
+	var st unix.Stat_t
+	if err := unix.Fstat(at, &st); err != nil {
+		return nil, err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFDIR || !made && !isStanding(&st) {
+		return nil, nil
+	}
+	if st.Mode&0o7777 != placeholderMode { // the umask took some of it, or the file system keeps none
+		_ = unix.Chmod("/proc/self/fd/"+strconv.Itoa(at), placeholderMode)
+	}
+	fd, err := unix.Openat(at, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	p := &placeholder{parent, fd, name, inodeOf(&st)}
+	if err = unix.Flock(fd, unix.LOCK_SH|unix.LOCK_NB); err == nil && !p.same() {
+		err = unix.ENOENT
+	}
+	if err != nil {
+		_ = unix.Close(fd)
+		return nil, err
+	}
+	stands(p.is, 1)
+	return p, nil
+}
+
+// same says that the name still leads to the placeholder that is open.
+func (p *placeholder) same() bool {
+	var there unix.Stat_t
+	return unix.Fstatat(p.dir, p.name, &there, unix.AT_SYMLINK_NOFOLLOW) == nil && inodeOf(&there) == p.is
 }
 
 // release takes the placeholders away that nobody else holds.
 func (g *guard) release() {
 	for _, p := range g.held {
-		if unix.Flock(p.fd, unix.LOCK_EX|unix.LOCK_NB) == nil && same(p.dir, p.name, p.fd) {
+		if unix.Flock(p.fd, unix.LOCK_EX|unix.LOCK_NB) == nil && p.same() {
 			_ = unix.Unlinkat(p.dir, p.name, unix.AT_REMOVEDIR) // only where it is empty
 		}
+		stands(p.is, -1) // while it is open, so that no other has its number
 		_ = unix.Close(p.fd)
 		_ = unix.Close(p.dir)
 	}

@@ -2,7 +2,6 @@ package proc
 
 import (
 	"os"
-	"strconv"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,19 +15,6 @@ func number(f *os.File) (int, error) {
 	fd := -1
 	err = raw.Control(func(n uintptr) { fd = int(n) })
 	return fd, err
-}
-
-// placeOf is where an open directory is now, whatever name it was opened by.
-func placeOf(dir *os.File) string {
-	fd, err := number(dir)
-	if err != nil {
-		return dir.Name()
-	}
-	path, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(fd))
-	if err != nil {
-		return dir.Name()
-	}
-	return path
 }
 
 // input is what a command reads: a file in memory, so that nobody waits for a command that does not read. It is nil where

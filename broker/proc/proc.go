@@ -15,7 +15,7 @@
 //     looked up in the directories of [Runner.Path] and nowhere else.
 //   - It runs in the jail with namespaces, or not at all.
 //   - It sees the system's programs, what the operator added, its workspace and a /tmp of its own. Neither the user's home
-//     nor loomext's is in a workspace that a Runner is made for.
+//     nor loomext's is in a workspace that a Runner is made for: package apart is the judge.
 //   - When Run returns, no process of the command lives.
 //   - Nothing of the host's environment is in the command's, but for the variables that its terms name.
 package proc

@@ -281,7 +281,7 @@ func TestWhatSomebodyMakesMeanwhileStays(t *testing.T) {
 
 func TestNoWorkspaceHoldsAHome(t *testing.T) {
 	base := directory(t)
-	for _, path := range []string{"home/project", "loom/below", "free"} {
+	for _, path := range []string{"home/project", "loom/below", "free/below", "beside"} {
 		if err := os.MkdirAll(filepath.Join(base, path), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -310,7 +310,8 @@ func TestNoWorkspaceHoldsAHome(t *testing.T) {
 	for readable, says := range map[string]string{
 		filepath.Join(base, "home"): "user's home", filepath.Join(base, "loom"): "loomext's home", filepath.Join(base, "loom/below"): "loomext's home",
 		filepath.Join(base, "absent"): "not there", "/proc/self": "not shown", "/": "more is in it", base: "user's home",
-		filepath.Join(base, "home/project"): "", filepath.Join(base, "free"): "",
+		filepath.Join(base, "home/project"): "", filepath.Join(base, "free"): "in the workspace or around it", filepath.Join(base, "free/below"): "in the workspace or around it",
+		filepath.Join(base, "beside"): "",
 	} {
 		err := New(Options{Workspace: opened(t, filepath.Join(base, "free")), Home: filepath.Join(base, "loom"), Readable: []string{readable}}).Err()
 		if says == "" && err != nil || says != "" && (err == nil || !strings.Contains(err.Error(), says)) {

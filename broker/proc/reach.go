@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/loomext/loomext/broker/apart"
 	"github.com/loomext/loomext/config"
 	"github.com/loomext/loomext/jail"
 	"github.com/loomext/loomext/manifest"
@@ -18,18 +19,8 @@ func judgeWorkspace(dir *os.File, home string) error {
 	if err != nil || !info.IsDir() {
 		return &Error{Unavailable, "the workspace is no directory that is open"}
 	}
-	path := resolved(placeOf(dir))
-	refuse := func(why, fix string) error {
-		return &Error{Unavailable, "commands do not run over this workspace: " + why + "; " + fix}
-	}
-	if path == "/" {
-		return refuse("it is the root directory", "choose a project's directory")
-	}
-	if user, err := os.UserHomeDir(); err == nil && within(resolved(user), path) {
-		return refuse("it is the user's home, or holds it", "choose a directory below it")
-	}
-	if home = resolved(home); home != "" && (within(home, path) || within(path, home)) {
-		return refuse("loomext's own home is in it, or it in that", "choose another directory, or another home")
+	if fault := apart.Workspace(dir, home); fault != nil {
+		return &Error{Unavailable, "commands do not run over this workspace: " + fault.Why + "; " + fault.Fix}
 	}
 	return nil
 }
@@ -37,8 +28,6 @@ func judgeWorkspace(dir *os.File, home string) error {
 // reach resolves what commands may read beside, and makes the path.
 func (r *Runner) reach(readable []string, home string) error {
 	r.path = slices.Clone(systemPath)
-	user, _ := os.UserHomeDir()
-	user, home = resolved(user), resolved(home)
 	for _, name := range readable {
 		refuse := func(why string) error {
 			return &Error{Unavailable, "readable in [proc] of config.toml names " + strconv.QuoteToASCII(name) + ", " + why}
@@ -47,13 +36,11 @@ func (r *Runner) reach(readable []string, home string) error {
 		if err != nil {
 			return refuse("which is not there")
 		}
-		switch why := config.Unreadable(path); {
-		case why != "":
+		if why := config.Unreadable(path); why != "" {
 			return refuse("and " + why)
-		case user != "" && within(user, path):
-			return refuse("which is the user's home or holds it")
-		case home != "" && (within(home, path) || within(path, home)):
-			return refuse("which is loomext's home, in it, or around it")
+		}
+		if why := apart.Readable(path, r.workspace, home); why != "" {
+			return refuse(why)
 		}
 		if slices.Contains(r.readable, path) {
 			continue
@@ -83,23 +70,4 @@ func (r *Runner) environment() error {
 		}
 	}
 	return nil
-}
-
-// resolved is a path without links, as far as that can be said; empty stays empty.
-func resolved(path string) string {
-	if path == "" {
-		return ""
-	}
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
-	}
-	if abs, err := filepath.Abs(path); err == nil {
-		path = abs
-	}
-	return filepath.Clean(path)
-}
-
-// within says that a clean path is dir or below it.
-func within(path, dir string) bool {
-	return path == dir || dir == "/" || strings.HasPrefix(path, dir+"/")
 }

@@ -230,3 +230,38 @@ func amongMounts(dir string) int {
 	}
 	return failed
 }
+
+// To open a device, or a pipe that somebody waits at, can do something to it. What is no file is told without that.
+func TestWhatIsNoFileIsNotOpened(t *testing.T) {
+	each(t, func(t *testing.T, o Options) {
+		w, dir := begin(t, o)
+		put(t, dir, map[string]string{"file": "text"})
+		pipe := filepath.Join(dir, "pipe")
+		if err := unix.Mkfifo(pipe, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		watch, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)
+		if err != nil {
+			t.Skip(err)
+		}
+		defer unix.Close(watch)
+		opened := func(path string) bool {
+			if _, err := unix.InotifyAddWatch(watch, path, unix.IN_OPEN); err != nil {
+				t.Fatal(err)
+			}
+			for op, err := range calls(w, filepath.Base(path)) {
+				if path == pipe {
+					refused(t, op, err, wire.CodeWrongKind, "")
+				}
+			}
+			n, err := unix.Read(watch, make([]byte, 4096))
+			return err == nil && n > 0
+		}
+		if opened(pipe) {
+			t.Error("the pipe was opened")
+		}
+		if !opened(filepath.Join(dir, "file")) {
+			t.Error("the control: a file was not")
+		}
+	})
+}

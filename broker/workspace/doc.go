@@ -14,6 +14,8 @@
 //   - No name that is protected is written, and nothing below it; see [Protected]. The list is only ever added to.
 //   - A file is replaced, never changed in place: whoever reads it sees the old text or the new one. So a hard link to a
 //     file elsewhere cannot be written through. It can be read, for it is no different from the file.
+//   - The directory is not the user's home nor loomext's own, and holds neither: package apart is the judge.
+//   - A file that takes another's place lets in nobody whom the other kept out, as far as groups and access lists go.
 //   - Regular files alone are read and replaced. Nothing waits for a pipe or a device.
 //   - What fails leaves everything as it was, directories that were made on the way included.
 //   - An error holds no path but the one it was called with.

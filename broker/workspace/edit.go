@@ -62,10 +62,14 @@ func (w *Workspace) edit(ctx context.Context, path string, edits []Edit) error {
 	if err != nil || edited == string(text) {
 		return err
 	}
-	if _, err := target(dir, at.name()); err != nil {
+	as, err := target(dir, at.name())
+	if err != nil {
 		return err
 	}
-	return w.replace(ctx, dir, at, edited, before, func() error { return w.unchanged(ctx, dir, at.name(), text, before) })
+	if as == nil {
+		return changed()
+	}
+	return w.replace(ctx, dir, at, edited, as, func() error { return w.unchanged(ctx, dir, at.name(), text, before) })
 }
 
 // judge holds what can be told of edits without the file.

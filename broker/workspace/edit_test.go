@@ -167,7 +167,7 @@ func TestAFileThatSomebodyChangedIsStale(t *testing.T) {
 				t.Fatal(err)
 			}
 			left := disk(t, dir)
-			err = w.replace(ctx, held, at, "edited", before, func() error { return w.unchanged(ctx, held, at.name(), text, before) })
+			err = w.replace(ctx, held, at, "edited", &former{before, noAccess}, func() error { return w.unchanged(ctx, held, at.name(), text, before) })
 			refused(t, name, explain("edit", "d/file", err), wire.CodeStaleContent, "somebody else changed it")
 			if after := disk(t, dir); !maps.Equal(after, left) {
 				t.Errorf("%s: the tree is %.200q", name, after)

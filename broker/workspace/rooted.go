@@ -29,6 +29,11 @@ func openRooted(dir string) (tree, error) {
 }
 
 func (t *rooted) open(path string) (*os.File, error) {
+	if info, err := t.root.Stat(path); err == nil && !info.IsDir() { // else the opening says what is the matter
+		if err := regular(info); err != nil {
+			return nil, err
+		}
+	}
 	f, err := t.root.OpenFile(path, os.O_RDONLY|patience, 0)
 	if err != nil {
 		return nil, err
@@ -143,8 +148,10 @@ func (d *rootedFolder) open(name string, way int) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if before.Mode().Type() == fs.ModeSymlink {
-		return nil, errLink
+	if !before.IsDir() {
+		if err := regular(before); err != nil {
+			return nil, err
+		}
 	}
 	f, err := d.root.OpenFile(name, way|patience, 0)
 	if err != nil {

@@ -18,3 +18,12 @@ func device(info fs.FileInfo) uint64 {
 	}
 	return uint64(st.Dev)
 }
+
+// groupOf is the group that a file belongs to.
+func groupOf(info fs.FileInfo) int {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return -1
+	}
+	return int(st.Gid)
+}

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 )
@@ -68,7 +69,40 @@ func openFile(dir int, path string, flags, resolve uint64) (*os.File, error) {
 type beneath struct{ fd int }
 
 func (t *beneath) open(path string) (*os.File, error) {
-	return openFile(t.fd, path, unix.O_RDONLY|patient, contained)
+	return openHarmless(t.fd, path, unix.O_RDONLY, contained)
+}
+
+// openHarmless opens regular files and directories and nothing else: to open a device can do something to it. What has the
+// path is held first without being opened, and then opened by what is held.
+func openHarmless(dir int, path string, way, resolve uint64) (*os.File, error) {
+	held, err := openFile(dir, path, unix.O_PATH, resolve)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = held.Close() }()
+	info, err := held.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() && !info.IsDir() {
+		return nil, regular(info)
+	}
+	number := -1
+	if err := withDescriptor(held, func(fd int) error { number = fd; return nil }); err != nil {
+		return nil, err
+	}
+	for {
+		fd, err := unix.Open("/proc/self/fd/"+strconv.Itoa(number), int(way)|patient|unix.O_CLOEXEC, 0)
+		switch err {
+		case nil:
+			return os.NewFile(uintptr(fd), path), nil
+		case unix.EINTR:
+		case unix.ENOENT: // there is no /proc
+			return openFile(dir, path, way|patient, resolve)
+		default:
+			return nil, err
+		}
+	}
 }
 
 func (t *beneath) close() error { return unix.Close(t.fd) }
@@ -111,7 +145,7 @@ func (d directory) stat(name string) (fs.FileInfo, error) {
 }
 
 func (d directory) open(name string, way int) (*os.File, error) {
-	return openFile(int(d), name, uint64(way)|patient, unlinked)
+	return openHarmless(int(d), name, uint64(way), unlinked)
 }
 
 func (d directory) create(name string, perm fs.FileMode) (*os.File, error) {

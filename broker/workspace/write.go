@@ -87,8 +87,14 @@ func (w *Workspace) target(path string) (place, error) {
 	return at, w.protected.refusal(at)
 }
 
+// former is a file that is replaced: what the new one is to be like.
+type former struct {
+	fs.FileInfo
+	access access
+}
+
 // target is what has a name now: a file that may be replaced, or nil for nothing.
-func target(dir folder, name string) (fs.FileInfo, error) {
+func target(dir folder, name string) (*former, error) {
 	info, err := dir.stat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -103,15 +109,17 @@ func target(dir folder, name string) (fs.FileInfo, error) {
 		return nil, refuse(wire.CodePermissionDenied, "its permissions let nobody write it; the operator can change them")
 	}
 	// To replace a file takes no permission of its own. Who may not write it shall not get around that.
+	before := &former{info, noAccess}
 	f, err := dir.open(name, os.O_WRONLY)
 	switch {
 	case errors.Is(err, syscall.ETXTBSY): // a program that runs: it stays what it is
 	case err != nil:
 		return nil, err
 	default:
+		before.access = accessOf(f)
 		_ = f.Close()
 	}
-	return info, nil
+	return before, nil
 }
 
 // writable judges a text that a file is to hold.
@@ -199,7 +207,7 @@ func (m *madeDirs) undo(err error) {
 
 // replace puts a text in the place of a file: a new file beside it is filled and then renamed, which is one step for
 // everybody else. unchanged is asked right before it.
-func (w *Workspace) replace(ctx context.Context, dir folder, at place, text string, before fs.FileInfo, unchanged func() error) (err error) {
+func (w *Workspace) replace(ctx context.Context, dir folder, at place, text string, before *former, unchanged func() error) (err error) {
 	w.sweep(dir, at.dir())
 	perm := filePerm
 	if before != nil {
@@ -236,7 +244,7 @@ func (w *Workspace) replace(ctx context.Context, dir folder, at place, text stri
 
 // fill writes a new file, and asks the disk to have it: after a power cut the name leads to the old text or to all of
 // the new one.
-func fill(ctx context.Context, f *os.File, text string, before fs.FileInfo) error {
+func fill(ctx context.Context, f *os.File, text string, before *former) error {
 	for rest := text; rest != ""; {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -248,7 +256,7 @@ func fill(ctx context.Context, f *os.File, text string, before fs.FileInfo) erro
 		rest = rest[n:]
 	}
 	if before != nil {
-		if err := f.Chmod(before.Mode().Perm()); err != nil {
+		if err := before.grant(f); err != nil {
 			return err
 		}
 	}

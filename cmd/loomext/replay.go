@@ -71,7 +71,7 @@ and runs the invocations of the extension of that name against it; --against tak
 installed extension. An extension that takes time and randomness from the host replays without a
 difference; docs/record.md says what breaks that.
 
-Exit statuses: 0 no difference; 2 usage; 16 the file cannot be read, is no record or has no
+Exit statuses: 0 no difference; 2 usage; 16 the file cannot be read, is damaged, is no record or has no
 invocation of the extension, or that is not installed; 10 to 15 the layer that refused --with; 18 the jail; 21 there are
 differences. See "loomext help exitcodes".`,
 		Example: `  loomext replay audit.jsonl
@@ -139,6 +139,9 @@ func (c *cli) replay(ctx context.Context, path string, o replayOptions) error {
 	c.errorf("replay: %s: %d the same, %d different, %d not replayed\n", counted(total, "invocation"), summary.Same, summary.Different, summary.Skipped)
 	if summary.Different > 0 {
 		return &statusError{status: statusDifferent}
+	}
+	if unread := summary.Unread + r.Damaged(); unread > 0 { // what is damaged says nothing of what it was
+		return &install.Error{Layer: install.LayerRecord, Err: fmt.Errorf("%s: the record is damaged, and not all of it was replayed; the lines above say where; use a whole one", escape.Line(path))}
 	}
 	return target.missing // or a replay of nothing would pass for one without a difference
 }
