@@ -3,8 +3,12 @@ package install
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"os/user"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -125,6 +129,9 @@ func examine(ctx context.Context, src string, sets []string, b *build.Builder, p
 
 	done := step(LayerFetch, "read "+src)
 	tree, err := source.Open(ctx, src)
+	if sourceLayer(err) == LayerExtract && lacksManifest(src) {
+		return x, noManifest(src) // it is no extension, so what else is wrong with it does not matter
+	}
 	if err != nil {
 		return x, refuse(sourceLayer(err), err)
 	}
@@ -134,7 +141,7 @@ func examine(ctx context.Context, src string, sets []string, b *build.Builder, p
 	done = step(LayerManifest, "decode extension.toml")
 	text, ok := tree.File(manifest.FileName)
 	if !ok {
-		return x, refuse(LayerManifest, fmt.Errorf("%s: there is no %s at its root; name the directory that holds the extension's", src, manifest.FileName))
+		return x, noManifest(src)
 	}
 	m, manifestErr := manifest.Decode(text, tree)
 	if manifestErr != nil {
@@ -157,6 +164,16 @@ func examine(ctx context.Context, src string, sets []string, b *build.Builder, p
 	}
 	done("passed")
 	return x, x.describe()
+}
+
+// lacksManifest reports whether a directory has nothing of the manifest's name.
+func lacksManifest(src string) bool {
+	_, err := os.Lstat(filepath.Join(src, manifest.FileName))
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+func noManifest(src string) error {
+	return refuse(LayerManifest, fmt.Errorf("%s: there is no %s at its root; name the directory that holds the extension's", src, manifest.FileName))
 }
 
 // describe fills the terms and the approval.

@@ -18,8 +18,11 @@ import (
 	"github.com/loomext/loomext/record"
 )
 
-// auditStamp is the time of an invocation in the table. The day stands in the JSON.
-const auditStamp = "15:04:05.000"
+// auditStamp is the time of an invocation in the table, in UTC. The day has a line of its own, auditDay.
+const (
+	auditStamp = "15:04:05.000"
+	auditDay   = "2006-01-02 UTC"
+)
 
 // auditEntry is one line of what audit --json prints. docs/cli.md describes it.
 type auditEntry struct {
@@ -157,10 +160,22 @@ func (c *cli) tellNone(o auditOptions, extensions, effects seen) {
 	}
 }
 
-// tellDamage says what of a record could not be read.
+// tellDamage says what of a record could not be read. A call whose line is damaged leaves as many
+// lines behind as it had effects, so what is wrong with many is told once, with the first.
 func (c *cli) tellDamage(r *record.Reader) {
+	times := map[string]int{}
 	for _, d := range r.Damage() {
-		c.errorf("record: line %d cannot be read: %s; the others stand\n", d.Line, escape.Line(d.Why))
+		times[d.Why]++
+	}
+	for _, d := range r.Damage() {
+		lines := fmt.Sprintf("line %d", d.Line)
+		if more := times[d.Why] - 1; more > 0 {
+			lines += fmt.Sprintf(" and %d more", more)
+		}
+		if times[d.Why] > 0 {
+			c.errorf("record: %s cannot be read: %s; the others stand\n", lines, escape.Line(d.Why))
+		}
+		times[d.Why] = 0
 	}
 	if more := r.Damaged() - len(r.Damage()); more > 0 {
 		c.errorf("record: %s more cannot be read\n", counted(more, "line"))
@@ -230,9 +245,9 @@ const (
 
 const auditRow = "%-12s  %-8s  %5s  %-32s  %9s  %9s  %9s  %s\n"
 
-// auditTable prints a row for each invocation and each of its effects, under a head.
+// auditTable prints a row for each invocation and each of its effects, under a head and the day.
 func (c *cli) auditTable(o auditOptions) func(*record.Entry) error {
-	headed := false
+	headed, day := false, ""
 	return func(e *record.Entry) error {
 		var text strings.Builder
 		paint := c.colorsOf(c.out)
@@ -240,11 +255,16 @@ func (c *cli) auditTable(o auditOptions) func(*record.Entry) error {
 			headed = true
 			text.WriteString(paint.faint + fmt.Sprintf(auditRow, "time", "session", "call", "what", "took", "in", "out", "verdict") + paint.off)
 		}
+		at := e.At.UTC()
+		if today := at.Format(auditDay); today != day {
+			day = today
+			text.WriteString(paint.faint + day + paint.off + "\n")
+		}
 		verdict := verdictText(e.Answer.OK, e.Answer.Fault.Code)
 		if !e.Answered {
 			verdict = "no answer"
 		}
-		fmt.Fprintf(&text, auditRow, e.At.Format(auditStamp), escape.Line(short(e.Session)), strconv.FormatInt(e.Call, 10),
+		fmt.Fprintf(&text, auditRow, at.Format(auditStamp), escape.Line(short(e.Session)), strconv.FormatInt(e.Call, 10),
 			shown(e.Extension+" "+e.Name, whatWidth), tookText(e.Answer.Took), bytesText(e.Args.Bytes()), bytesText(e.Answer.Value.Bytes()), shown(verdict, verdictWidth))
 		o.body(&text, "in", e.Args, e.Answer.OK, e.Answer.Value, e.Answer.Fault.Msg)
 		for _, f := range e.Effects {

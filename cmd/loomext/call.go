@@ -50,7 +50,8 @@ the call. With --trace it dies with a stack trace that shows where the call was 
 
 Exit statuses: 0; 2 usage, which includes a tool that the extension does not have; 3 refused;
 4 crashed; 5 deadline; 6 gone or off protocol; 7 arguments; 9 config.toml is at
-fault; 16 not installed, or damaged; 18 the satellite cannot be started. See "loomext help exitcodes".`,
+fault; 16 not installed, or damaged, or the record cannot be written; 18 the satellite cannot be
+started. See "loomext help exitcodes".`,
 		Example: `  loomext call units convert --args '{"value": 72, "from": "°F", "to": "°C"}'
   loomext call units convert --args @request.json --timeout 2s
   echo '{"value": 1, "from": "nmi", "to": "m"}' | loomext call units convert --args - --json
@@ -89,7 +90,7 @@ func (c *cli) call(ctx context.Context, name, toolName string, o callOptions) er
 	}
 	installed, err := store.LoadImage(ctx, name)
 	if err != nil {
-		return err
+		return meant(store, name, err)
 	}
 	defer installed.Close()
 	return c.callOn(ctx, installed, toolName, raw, o)

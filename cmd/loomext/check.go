@@ -44,9 +44,10 @@ func (c *cli) checkCommand() *cobra.Command {
 		Use:   "check <dir> | check --explain <lint>",
 		Short: "Decode a manifest and vet a source, without a build",
 		Long: `check does what install does before it asks: it reads the source, decodes the manifest and
-vets the code, and reports every fault of both at once. It compiles nothing of the source and
-runs nothing of it; its types are checked in a jailed child against the standard library and the
-prelude, which are compiled into the build cache the first time. With --yes, --grant and --set
+vets the code, and reports every fault of both at once; what only the types show it reports, all
+at once too, when that passed. It compiles nothing of the source and runs nothing of it; its types
+are checked in a jailed child against the standard library and the prelude, which are compiled
+into the build cache the first time. With --yes, --grant and --set
 the approval key is the one that an install with them would record.
 
 With --explain it says why a rule of vetting is there, what to do instead, and shows a source

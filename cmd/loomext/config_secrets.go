@@ -190,6 +190,11 @@ func configWarnings(loaded config.Config, secrets []configSecret, entries []inst
 			warn("[egress] resolve: %s is routed to %s, an address that only a host in private may have; add it there", route.Host, route.Address)
 		}
 	}
+	for _, path := range loaded.Proc.Readable {
+		if _, err := os.Stat(path); err != nil {
+			warn("[proc] readable: %s cannot be had: %s, so no command is run; correct the path, or take it out", path, reason(err))
+		}
+	}
 	for _, s := range secrets {
 		place := "[secrets] " + s.Name
 		switch {

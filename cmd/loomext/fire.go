@@ -133,7 +133,7 @@ func (c *cli) fire(ctx context.Context, name, eventName string, o fireOptions) e
 	}
 	installed, err := store.LoadImage(ctx, name)
 	if err != nil {
-		return err
+		return meant(store, name, err)
 	}
 	defer installed.Close()
 	return c.fireOn(ctx, installed, eventName, o)

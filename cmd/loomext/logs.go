@@ -123,7 +123,7 @@ func wantInstalled(ctx context.Context, store *install.Store, name string) error
 	if err == nil {
 		installed.Close()
 	}
-	return err
+	return meant(store, name, err)
 }
 
 // keeps reports whether an entry is asked for.

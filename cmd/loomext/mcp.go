@@ -123,6 +123,11 @@ func (o *mcpOptions) settle(cmd *cobra.Command) error {
 	case o.asJSON && !changed("print-config"):
 		return usagef("--json goes with --print-config; a server's standard output is the protocol's")
 	}
+	if changed("print-config") {
+		if err := o.http.connectable(); err != nil {
+			return err
+		}
+	}
 	if err := o.http.settle(changed); err != nil || !changed("print-config") {
 		return err
 	}

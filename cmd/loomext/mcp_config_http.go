@@ -24,21 +24,30 @@ type mcpAddress struct {
 	tokenEnv string // empty where the server asks for no token
 }
 
+// connectable refuses an address that a server can listen on and no client can call, whoever may
+// reach it. What is no address settle refuses.
+func (o *mcpHTTP) connectable() error {
+	name, _, err := splitAddress(o.address)
+	if err != nil {
+		return nil
+	}
+	if ip, err := netip.ParseAddr(name); err == nil && ip.IsUnspecified() {
+		return usagef("--http %s: a client cannot connect to it; give the address that it reaches the server by", o.address)
+	}
+	return nil
+}
+
 // settleEntry checks what an entry is to have, and an own run does without.
 func (o *mcpHTTP) settleEntry() error {
 	if !o.serves() {
 		return nil
 	}
-	name, port, err := net.SplitHostPort(o.address)
+	_, port, err := net.SplitHostPort(o.address)
 	if err != nil {
 		return err // settle made it
 	}
-	ip, err := netip.ParseAddr(name)
-	switch {
-	case port == "0":
+	if port == "0" {
 		return usagef("--http %s: a client has to know the port; give the one that the server listens on", o.address)
-	case err == nil && ip.IsUnspecified():
-		return usagef("--http %s: a client cannot connect to it; give the address that it reaches the server by", o.address)
 	}
 	if !o.noToken && o.tokenEnv == "" {
 		o.tokenEnv = usualTokenEnv

@@ -43,7 +43,7 @@ func (c *cli) remove(ctx context.Context, name string, asJSON bool) error {
 		return err
 	}
 	if err := store.Remove(ctx, name); err != nil {
-		return err
+		return meant(store, name, err)
 	}
 	if asJSON {
 		return c.printJSON(removeResult{Name: name, Removed: true})

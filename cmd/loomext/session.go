@@ -52,6 +52,9 @@ func (c *cli) checkSession(cmd *cobra.Command) error {
 		return err
 	}
 	flags := cmd.Flags()
+	if flags.Lookup("record").Value.String() == "-" {
+		return usagef("--record - : a record is a file, with its bodies beside it; name one")
+	}
 	dir := flags.Lookup("workspace").Value.String()
 	if dir == "" {
 		return nil

@@ -59,7 +59,8 @@ func (c *cli) load(ctx context.Context, name string) (*install.Installed, error)
 	if err != nil {
 		return nil, err
 	}
-	return store.Load(ctx, name)
+	installed, err := store.Load(ctx, name)
+	return installed, meant(store, name, err)
 }
 
 // recordText is a record for people, escaped.
