@@ -115,7 +115,7 @@ func measure(ctx context.Context, only string) ([]row, error) {
 		{"capability call of 1 KiB ÷ the same bytes over net.UnixConn, one core", effect},
 		{"go-plugin over gRPC, a call of 1 KiB ÷ tool call through a session, two cores", goPluginCall},
 		{"MCP over standard streams, a call of 1 KiB ÷ tool call through a session, two cores", mcpCall},
-		{"tool call of an MCP client over standard streams, 1 KiB, by a jailed satellite ÷ by the SDK's own server, two cores", mcpServed},
+		{"tool call of an MCP client over standard streams, 1 KiB, by a jailed satellite ÷ by the SDK's own server, one core", mcpServed},
 		{"MCP server started to list of tools told, 50 extensions installed ÷ 1", mcpList},
 		{"brokered request to a TLS server, 1 KiB ÷ the same by net/http, connections kept, one core", request},
 		{"fs.read of 64 KiB by a tool ÷ kv.get of 64 KiB by a tool + the same read by the host, one core", readByTool},

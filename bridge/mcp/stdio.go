@@ -53,7 +53,7 @@ type Lines struct {
 func (t *Lines) Connect(context.Context) (sdk.Connection, error) {
 	c := &lines{
 		out: t.Out, logger: t.Logger, stall: t.stall,
-		received: make(chan jsonrpc.Message), ended: make(chan struct{}), over: make(chan struct{}), closed: make(chan struct{}),
+		ended: make(chan struct{}), over: make(chan struct{}), closed: make(chan struct{}),
 	}
 	if in, ok := t.In.(interface{ HungUp() bool }); ok {
 		c.hungUp = in.HungUp
@@ -67,7 +67,6 @@ func (t *Lines) Connect(context.Context) (sdk.Connection, error) {
 	c.queue = newQueue()
 	t.connection = c
 	go c.read(bufio.NewReaderSize(t.In, 64<<10))
-	go c.deliver()
 	go c.refuse()
 	go c.part()
 	return c, nil
@@ -81,31 +80,33 @@ type lines struct {
 	out     io.Writer
 	since   atomic.Pointer[time.Time] // when the line began that is being written; nil where none is
 
-	queue    *queue
-	received chan jsonrpc.Message
-	hungUp   func() bool   // whether the client has closed its side, before that is read; nil where that cannot be known
-	left     bool          // it had, and reads nothing
-	ended    chan struct{} // closed when nothing more is read
-	err      error         // why, once it is
-	over     chan struct{} // closed when what was read is answered after that, or had its time
-	closing  sync.Once
-	closed   chan struct{}
+	queue   *queue
+	hungUp  func() bool   // whether the client has closed its side, before that is read; nil where that cannot be known
+	left    bool          // it had, and reads nothing
+	ended   chan struct{} // closed when nothing more is read
+	err     error         // why, once it is
+	over    chan struct{} // closed when what was read is answered after that, or had its time
+	closing sync.Once
+	closed  chan struct{}
 }
 
 func (c *lines) SessionID() string { return "" }
 
 // Read gives the next message.
 func (c *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
-	select {
-	case message := <-c.received:
+	defer context.AfterFunc(ctx, c.queue.wake)()
+	if message, ok := c.queue.next(ctx); ok {
 		return message, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-c.closed:
-		return nil, io.EOF
+	}
+	select {
 	case <-c.over:
 		return nil, c.err
+	default:
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return nil, io.EOF
 }
 
 // Write sends a message. An answer that cannot be written as JSON is one all the same:
@@ -234,23 +235,6 @@ func (c *lines) take(line []byte) error {
 		c.queue.add(message, len(line))
 	}
 	return nil
-}
-
-// deliver hands messages to the reader of the connection, one after the other.
-func (c *lines) deliver() {
-	for {
-		message, ok := c.queue.next()
-		if !ok {
-			return
-		}
-		select {
-		case c.received <- message:
-		case <-c.over:
-			return
-		case <-c.closed:
-			return
-		}
-	}
 }
 
 // refuse answers the lines that are no messages.

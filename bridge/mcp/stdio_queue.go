@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"encoding/json"
 	"sync"
 	"time"
@@ -35,8 +36,11 @@ const cancelling = "notifications/cancelled"
 // queue are the messages of a client that are not received yet, and what is known of those that
 // are open.
 type queue struct {
-	mu     sync.Mutex
-	moved  *sync.Cond
+	mu      sync.Mutex
+	arrived sync.Cond // there may be a message to receive
+	unfit   sync.Cond // there is a refusal
+	room    sync.Cond // there may be room for a line
+
 	calls  []queued // in the order in which they came, and so are the others
 	others []queued // notifications, and answers to questions of ours
 	count  int64    // of what came
@@ -65,7 +69,7 @@ type queued struct {
 
 func newQueue() *queue {
 	q := &queue{open: map[jsonrpc.ID]queued{}, queuedIDs: map[jsonrpc.ID]bool{}}
-	q.moved = sync.NewCond(&q.mu)
+	q.arrived.L, q.unfit.L, q.room.L = &q.mu, &q.mu, &q.mu
 	return q
 }
 
@@ -73,7 +77,9 @@ func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.closed = true
-	q.moved.Broadcast()
+	q.arrived.Broadcast()
+	q.unfit.Broadcast()
+	q.room.Broadcast()
 }
 
 func (q *queue) isClosed() bool {
@@ -96,13 +102,13 @@ func (q *queue) awaitRoom(most time.Duration) bool {
 		q.mu.Lock()
 		defer q.mu.Unlock()
 		late = true
-		q.moved.Broadcast()
+		q.room.Broadcast()
 	})
 	defer timer.Stop()
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for q.ahead >= maxAhead && !q.closed && !late {
-		q.moved.Wait()
+		q.room.Wait()
 	}
 	return q.ahead < maxAhead && !q.closed
 }
@@ -130,7 +136,14 @@ func (q *queue) add(message jsonrpc.Message, size int) {
 		q.others = append(q.others, one)
 	}
 	q.ahead += one.bytes
-	q.moved.Broadcast()
+	q.arrived.Signal()
+}
+
+// wake has whoever waits for a message look again.
+func (q *queue) wake() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.arrived.Broadcast()
 }
 
 // drop takes away the call that is cancelled, if it waits here.
@@ -153,7 +166,7 @@ func (q *queue) drop(params json.RawMessage) bool {
 		delete(q.queuedIDs, id)
 		q.ahead -= one.bytes
 		q.check()
-		q.moved.Broadcast()
+		q.room.Broadcast()
 		return true
 	}
 	return false
@@ -161,13 +174,13 @@ func (q *queue) drop(params json.RawMessage) bool {
 
 // next is the next message that may be received: the first that came, but that calls
 // wait while too many are open. Who asks for it has handed on the one before.
-func (q *queue) next() (jsonrpc.Message, bool) {
+func (q *queue) next(ctx context.Context) (jsonrpc.Message, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.handed = false
 	q.check()
 	for {
-		if q.closed {
+		if q.closed || ctx.Err() != nil {
 			return nil, false
 		}
 		begin := len(q.calls) > 0 && q.begins()
@@ -178,7 +191,7 @@ func (q *queue) next() (jsonrpc.Message, bool) {
 			q.others = q.others[1:]
 			q.ahead -= one.bytes
 			q.handed = true
-			q.moved.Broadcast()
+			q.room.Broadcast()
 			return one.message, true
 		case begin:
 			one := q.calls[0]
@@ -193,10 +206,10 @@ func (q *queue) next() (jsonrpc.Message, bool) {
 				q.listens++
 			}
 			q.handed = true
-			q.moved.Broadcast()
+			q.room.Broadcast()
 			return one.message, true
 		}
-		q.moved.Wait()
+		q.arrived.Wait()
 	}
 }
 
@@ -219,14 +232,21 @@ func (q *queue) answer(id jsonrpc.ID, size int) (sent func()) {
 	}
 	q.answering++
 	q.unread += size
-	q.moved.Broadcast()
+	q.begun()
 	return func() {
 		q.mu.Lock()
 		defer q.mu.Unlock()
 		q.answering--
 		q.unread -= size
 		q.check()
-		q.moved.Broadcast()
+		q.begun()
+	}
+}
+
+// begun has a call that waits received, where one more may be open now.
+func (q *queue) begun() {
+	if len(q.calls) > 0 {
+		q.arrived.Signal()
 	}
 }
 
@@ -241,7 +261,7 @@ func (q *queue) addRefusal(line string) {
 	q.refusals = append(q.refusals, line)
 	q.refusing++
 	q.ahead += len(line) + entryBytes
-	q.moved.Broadcast()
+	q.unfit.Signal()
 }
 
 // nextRefusal waits for one.
@@ -249,7 +269,7 @@ func (q *queue) nextRefusal() (string, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for len(q.refusals) == 0 && !q.closed {
-		q.moved.Wait()
+		q.unfit.Wait()
 	}
 	if q.closed {
 		return "", false
@@ -266,7 +286,7 @@ func (q *queue) refused(line string) {
 	q.refusing--
 	q.ahead -= len(line) + entryBytes
 	q.check()
-	q.moved.Broadcast()
+	q.room.Broadcast()
 }
 
 // settle is closed when nothing is left to be received or answered, but what listens. Nothing
