@@ -175,7 +175,8 @@ never had a run that counts is *void*.
   measured as the capability calls are: on one core another process that has slept comes between. So does what net/http takes
   with no more than frames of the same lengths echoed by another process before each request, which no broker can be below.
 - **Call of an MCP client**: a client of the SDK calls over standard streams, and the text comes back as it went: from ` + "`loomext mcp --warm`" + `, whose
-  satellite is jailed, and from the server of the SDK among the peers, which has the tool in its own process. What it is on one core stands beside it.
+  satellite is jailed, and from the server of the SDK among the peers, which has the tool in its own process. They share one core, as the other calls of tools do; what it is on two stands beside
+  it, where the process that is there in addition has to wake another core.
 - **List of tools**: ` + "`loomext mcp`" + ` from before its start to the answer to ` + "`tools/list`" + `, in a home with 50 extensions against one with one of them. No satellite
   is started.
 - **Files**: a tool that reads a file of the workspace with ` + "`fs.read`" + `, measured as the capability calls are, against a tool that gets as many bytes from its scratch and
