@@ -40,6 +40,8 @@ type Entry struct {
 type Damage struct {
 	Line int
 	Why  string
+	// Short says that the line ends before its JSON does: it was cut off when its writer was killed, and the next one ended it.
+	Short bool
 }
 
 // Reader reads a record.
@@ -121,7 +123,9 @@ func (r *Reader) Next() (*Entry, error) {
 		}
 		if err != nil {
 			if r.damaged++; r.damaged <= maxDamage {
-				r.damage = append(r.damage, Damage{r.line, err.Error()})
+				var syntax *json.SyntaxError
+				short := errors.As(err, &syntax) && syntax.Offset == int64(len(text))
+				r.damage = append(r.damage, Damage{r.line, err.Error(), short})
 			}
 		}
 		if entry != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -140,10 +141,16 @@ func (c *cli) replay(ctx context.Context, path string, o replayOptions) error {
 	if summary.Different > 0 {
 		return &statusError{status: statusDifferent}
 	}
-	if unread := summary.Unread + r.Damaged(); unread > 0 { // what is damaged says nothing of what it was
+	if summary.Unread > 0 || tampered(r) { // what is damaged says nothing of what it was
 		return &install.Error{Layer: install.LayerRecord, Err: fmt.Errorf("%s: the record is damaged, and not all of it was replayed; the lines above say where; use a whole one", escape.Line(path))}
 	}
 	return target.missing // or a replay of nothing would pass for one without a difference
+}
+
+// tampered reports whether a record has lines that nobody wrote so. One that was cut off when its writer was killed is none of
+// them: what it began has no answer, and that is told.
+func tampered(r *record.Reader) bool {
+	return r.Damaged() > len(r.Damage()) || slices.ContainsFunc(r.Damage(), func(d record.Damage) bool { return !d.Short })
 }
 
 // replayTarget is what the invocations of a record run against.
