@@ -44,11 +44,8 @@ func mcpServed(ctx context.Context, b *bed) (row, error) {
 		return row{}, err
 	}
 	args := []string{b.loomext, b.path("home"), program}
-	var s, spread sample
-	if err := inChild(ctx, oneCore, roleMCPServed, &s, args...); err != nil {
-		return row{}, err
-	}
-	if err := inChild(ctx, twoCores, roleMCPServed, &spread, args...); err != nil {
+	s, spread, err := onBoth(ctx, roleMCPServed, args)
+	if err != nil {
 		return row{}, err
 	}
 	note := fmt.Sprintf("%s; %.2f on two cores, where one process more has to wake another core: %s", behind(s), spread.ratio(), behind(spread))

@@ -49,15 +49,21 @@ func peerCall(ctx context.Context, b *bed, name string, batch, rounds int, limit
 		return row{}, err
 	}
 	args := []string{b.path("home"), program, name, strconv.Itoa(batch), strconv.Itoa(rounds)}
-	var s, alone sample
-	if err := inChild(ctx, twoCores, rolePeer, &s, args...); err != nil {
-		return row{}, err
-	}
-	if err := inChild(ctx, oneCore, rolePeer, &alone, args...); err != nil {
+	alone, s, err := onBoth(ctx, rolePeer, args)
+	if err != nil {
 		return row{}, err
 	}
 	note := fmt.Sprintf("%s; %.2f where all share one core: %s", behind(s), alone.ratio(), behind(alone))
 	return ratioRow(s, limit, note), nil
+}
+
+// onBoth takes a sample on one core and one on two.
+func onBoth(ctx context.Context, role string, args []string) (one, two sample, err error) {
+	if err = inChild(ctx, twoCores, role, &two, args...); err != nil {
+		return one, two, err
+	}
+	err = inChild(ctx, oneCore, role, &one, args...)
+	return one, two, err
 }
 
 // errNoModules says that what the peers are made of is neither here nor to be had.

@@ -77,8 +77,8 @@ func (x *extension) unrecorded(target, what string, err error) *Error {
 	}
 }
 
-// version is that of the loomext in this program.
-func version() string {
+// Version is that of the loomext in this program, or "(devel)" where the linker stamped none.
+func Version() string {
 	const module = "github.com/loomext/loomext"
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -96,7 +96,7 @@ func (h *Host) Open(ctx context.Context, o SessionOptions) (*Session, error) {
 		return nil, err
 	}
 	if o.Record != nil {
-		if s.record, err = o.Record.Session(s.id, version()); err != nil {
+		if s.record, err = o.Record.Session(s.id, Version()); err != nil {
 			s.work.close()
 			return nil, err
 		}

@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -80,33 +78,17 @@ func (b *Bridge) update(have *features, want features, what string, remove func(
 			changed = append(changed, name)
 		}
 	}
-	for i, err := range b.addAll(want, changed) {
-		if err != nil {
-			name := changed[i]
-			remove(name)
-			if b.warned.first(what, name, want[name].print) {
-				b.logger.Warn("left out: it cannot be served as a "+what, "name", name, "extension", want[name].extension, "error", err)
-			}
+	for _, name := range changed {
+		err := attempt(func() { want[name].add(b.server) })
+		if err == nil {
+			continue
+		}
+		remove(name)
+		if b.warned.first(what, name, want[name].print) {
+			b.logger.Warn("left out: it cannot be served as a "+what, "name", name, "extension", want[name].extension, "error", err)
 		}
 	}
 	*have = want
-}
-
-// addAll adds things to the server, some at once: the SDK reads each schema several
-// times, and a client waits for all of a large store.
-func (b *Bridge) addAll(list features, names []string) []error {
-	faults := make([]error, len(names))
-	var next atomic.Int64
-	var adding sync.WaitGroup
-	for range min(len(names), runtime.GOMAXPROCS(0)) {
-		adding.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(names); i = int(next.Add(1)) - 1 {
-				faults[i] = attempt(func() { list[names[i]].add(b.server) })
-			}
-		})
-	}
-	adding.Wait()
-	return faults
 }
 
 // attempt runs what the SDK panics in where it does not like what it is given.
@@ -142,13 +124,14 @@ func toolsOf(records []install.Record, chosen choice) []*tool {
 	return all
 }
 
-// entry is the tool's entry in the list, as the SDK takes it.
-func (t *tool) entry() (*sdk.Tool, error) {
-	schema, err := servedSchema(t.tool.Schema)
+// entry is the tool's entry in the list, with its schema as clients get it. Plain says that the SDK
+// takes the schema without a further look.
+func (t *tool) entry() (entry *sdk.Tool, plain bool, err error) {
+	schema, plain, err := servedSchema(t.tool.Schema)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return &sdk.Tool{Name: t.served, Description: t.tool.Description, InputSchema: schema}, nil
+	return &sdk.Tool{Name: t.served, Description: t.tool.Description, InputSchema: schema}, plain, nil
 }
 
 // anyObject stands for a tool's schema in the server. The SDK reads a schema twice when a tool is
@@ -157,14 +140,17 @@ func (t *tool) entry() (*sdk.Tool, error) {
 // says its type twice. What clients get is put into their list; see [Bridge.listed].
 var anyObject = &jsonschema.Schema{Type: "object", Types: []string{"object"}}
 
-// addTool adds a tool by its entry.
-func (b *Bridge) addTool(s *sdk.Server, entry *sdk.Tool, h sdk.ToolHandler) {
-	schema, _ := entry.InputSchema.(json.RawMessage)
-	if plainSchema(schema) {
+// addTool adds a tool.
+func (b *Bridge) addTool(s *sdk.Server, t *tool) {
+	entry, plain, err := t.entry()
+	if err != nil {
+		panic(err) // to attempt, like the SDK's own
+	}
+	b.schemas.Store(entry.Name, entry.InputSchema)
+	if plain {
 		entry.InputSchema = anyObject
 	}
-	b.schemas.Store(entry.Name, schema)
-	s.AddTool(entry, h)
+	s.AddTool(entry, b.toolHandler(t.extension, t.tool.Name))
 }
 
 func (b *Bridge) removeTools(names ...string) {
@@ -188,19 +174,13 @@ func (b *Bridge) listed(list *sdk.ListToolsResult) *sdk.ListToolsResult {
 	return &whole
 }
 
-// plainSchema reports whether the SDK takes a schema without a further look.
-func plainSchema(schema json.RawMessage) bool {
-	var top struct{ Type string }
-	return json.Unmarshal(schema, &top) == nil && top.Type == "object" && !bytes.Contains(schema, []byte(headerWord))
-}
-
 // headerWord is the one word of a schema that makes the SDK look further than at its top.
 const headerWord = `"x-mcp-header"`
 
 // fits says why a server would not take the entry. The SDK is asked where the schema has a word that
 // it minds, and where the top is no object; to ask it of every tool would cost a start more than the rest.
-func fits(entry *sdk.Tool) error {
-	if schema, _ := entry.InputSchema.(json.RawMessage); plainSchema(schema) {
+func fits(entry *sdk.Tool, plain bool) error {
+	if plain {
 		return nil
 	}
 	return attempt(func() {
@@ -214,34 +194,30 @@ func (b *Bridge) toolFeatures(records []install.Record) features {
 		list[t.served] = feature{
 			extension: t.extension,
 			print:     strings.Join([]string{t.extension, t.tool.Name, t.tool.Description, string(t.tool.Schema)}, "\x00"),
-			add: func(s *sdk.Server) {
-				entry, err := t.entry()
-				if err != nil {
-					panic(err) // to attempt, like the SDK's own
-				}
-				b.addTool(s, entry, b.toolHandler(t.extension, t.tool.Name))
-			},
+			add:       func(s *sdk.Server) { b.addTool(s, t) },
 		}
 	}
 	return list
 }
 
 // servedSchema is a tool's schema as clients get it: as it was installed, but that the
-// protocol wants the word "object" at the top, which the dialect does not.
-func servedSchema(schema json.RawMessage) (json.RawMessage, error) {
+// protocol wants the word "object" at the top, which the dialect does not. Plain says that the
+// SDK takes it without a further look; of the others it is the SDK's to say.
+func servedSchema(schema json.RawMessage) (served json.RawMessage, plain bool, err error) {
 	var top map[string]json.RawMessage
 	if err := json.Unmarshal(schema, &top); err != nil || top == nil {
-		return nil, fmt.Errorf("its schema is no object")
+		return nil, false, fmt.Errorf("its schema is no object")
 	}
-	if _, there := top["type"]; there {
-		return schema, nil // whether it is "object" is for the SDK to say
+	plain = !bytes.Contains(schema, []byte(headerWord))
+	if kind, there := top["type"]; there {
+		return schema, plain && string(kind) == `"object"`, nil
 	}
 	at := slices.Index(schema, '{') + 1
 	said := `"type":"object"`
 	if len(top) > 0 {
 		said += ","
 	}
-	return slices.Concat(schema[:at], []byte(said), schema[at:]), nil
+	return slices.Concat(schema[:at], []byte(said), schema[at:]), plain, nil
 }
 
 // prompt is one prompt of a record, under the name that it is served by.

@@ -32,8 +32,8 @@ func Offer(records []install.Record, only, except []string) []Offered {
 	chosen := choice{only: only, except: except}
 	var offered []Offered
 	for _, t := range toolsOf(records, chosen) {
-		entry, err := t.entry()
-		if err != nil || fits(entry) != nil {
+		entry, plain, err := t.entry()
+		if err != nil || fits(entry, plain) != nil {
 			continue
 		}
 		text, err := json.Marshal(entry)

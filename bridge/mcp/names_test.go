@@ -54,7 +54,7 @@ func TestASchemaIsServedAsInstalledButForWhatTheProtocolAdds(t *testing.T) {
 		{`null`, ""},
 		{``, ""},
 	} {
-		got, err := servedSchema(json.RawMessage(c.schema))
+		got, _, err := servedSchema(json.RawMessage(c.schema))
 		if string(got) != c.want || (err != nil) != (c.want == "") {
 			t.Errorf("%s: %s, %v, want %s", c.schema, got, err, c.want)
 		}

@@ -39,16 +39,11 @@ func (w *Workspace) edit(ctx context.Context, path string, edits []Edit) error {
 	if err := judge(edits); err != nil {
 		return err
 	}
-	leave, err := w.enter(ctx)
+	leave, err := w.alone(ctx, at)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	release, err := w.turns.take(ctx, foldPath(at.parts))
-	if err != nil {
-		return err
-	}
-	defer release()
 	dir, err := w.tree.folder(at.dir())
 	if err != nil {
 		return err

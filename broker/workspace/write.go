@@ -38,22 +38,34 @@ func (w *Workspace) write(ctx context.Context, path, contents string) error {
 	if err := writable("contents", contents); err != nil {
 		return err
 	}
-	leave, err := w.enter(ctx)
+	leave, err := w.alone(ctx, at)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	release, err := w.turns.take(ctx, foldPath(at.parts))
-	if err != nil {
-		return err
-	}
-	defer release()
 	for makes := 1; ; makes++ {
 		err := w.writeOnce(ctx, at, contents)
 		if !errors.Is(err, fs.ErrNotExist) || makes == maxMakes {
 			return err
 		}
 	}
+}
+
+// alone enters the workspace to write in a place, in its turn.
+func (w *Workspace) alone(ctx context.Context, at place) (leave func(), err error) {
+	out, err := w.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	release, err := w.turns.take(ctx, foldPath(at.parts))
+	if err != nil {
+		out()
+		return nil, err
+	}
+	return func() {
+		release()
+		out()
+	}, nil
 }
 
 func (w *Workspace) writeOnce(ctx context.Context, at place, contents string) error {

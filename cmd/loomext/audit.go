@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -219,13 +218,7 @@ func (c *cli) auditJSON(e *record.Entry) error {
 			auditVerdict: verdictOf(f.Took, f.OK, f.Fault.Code, f.Fault.Msg, f.Value),
 		})
 	}
-	var line bytes.Buffer
-	enc := json.NewEncoder(&line)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(out); err != nil {
-		return err
-	}
-	return writeShown(c.out, line.String(), escape.JSON)
+	return c.printLine(out)
 }
 
 func verdictOf(took time.Duration, ok bool, code, msg string, v record.Value) auditVerdict {

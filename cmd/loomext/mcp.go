@@ -173,7 +173,7 @@ func (c *cli) mcp(ctx context.Context, o mcpOptions) error {
 	}
 	defer endRecord()
 	bridged := mcp.Options{
-		Only: o.only, Except: o.except, Version: ownVersion(), Logger: logger, Warm: o.warm,
+		Only: o.only, Except: o.except, Version: host.Version(), Logger: logger, Warm: o.warm,
 		Workspace: c.session.workspace, Record: recording,
 	}
 	if o.http.serves() {

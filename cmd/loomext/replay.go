@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -217,13 +216,7 @@ func (c *cli) replayJSON(r replay.Result) error {
 	for _, e := range r.Effects {
 		out.Effects = append(out.Effects, replayEffectDiff{Change: string(e.Change), Cap: e.Cap, Was: valueJSON(e.Was), Now: valueJSON(e.Now)})
 	}
-	var line bytes.Buffer
-	enc := json.NewEncoder(&line)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(out); err != nil {
-		return err
-	}
-	return writeShown(c.out, line.String(), escape.JSON)
+	return c.printLine(out)
 }
 
 func answerJSON(o replay.Outcome) *replayAnswer {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/loomext/loomext/host"
 	"github.com/loomext/loomext/internal/wire"
 	"github.com/loomext/loomext/vendorize"
 	"github.com/loomext/loomext/vet"
@@ -67,18 +68,10 @@ func (c *cli) version(asJSON bool) error {
 	return c.printf("%s", p.String())
 }
 
-// ownVersion is the version that the linker stamped. A build without one says "(devel)".
-func ownVersion() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "(devel)"
-}
-
 // currentVersion is what there is to tell of this program.
 func currentVersion() versionResult {
 	v := versionResult{
-		Loomext: ownVersion(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Loomext: host.Version(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
 		WireVersion: wire.Version, SeamVersion: vet.SeamVersion, PreludeDigest: vendorize.Digest(),
 	}
 	info, ok := debug.ReadBuildInfo()
